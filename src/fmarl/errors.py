@@ -1,0 +1,16 @@
+"""What the user got wrong, said in one line: the value, what is allowed, how to fix it."""
+
+
+class BadInput(ValueError):  # noqa: N818 — it reads as what happened
+    """Input that can not be used. The command line prints it as one line and exits with code 2."""
+
+
+def require(holds: bool, what: str, allowed: str, fix: str) -> None:
+    """Raise a one-line `BadInput` unless the check holds.
+
+    >>> require(False, "decay_rate = 2.0", "0 < decay_rate <= 1", "Use 1 for no decay.")
+    Traceback (most recent call last):
+    fmarl.errors.BadInput: decay_rate = 2.0 is not allowed: 0 < decay_rate <= 1. Use 1 for no decay.
+    """
+    if not holds:
+        raise BadInput(f"{what} is not allowed: {allowed}. {fix}")
