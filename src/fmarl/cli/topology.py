@@ -1,0 +1,161 @@
+"""`fmarl topology`: how fast a graph of agents agrees with each weighting, and what it costs."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import tyro
+
+from fmarl.cli.output import Flag, print_json, print_lines, print_table, warn
+from fmarl.errors import BadInput
+from fmarl.theory import Problem
+from fmarl.topology import (
+    WEIGHTS,
+    Graph,
+    algebraic_connectivity,
+    best_contraction,
+    best_step,
+    disagreement_left,
+    graph_from_text,
+    laplacian_eigenvalues,
+    largest_contracting_step,
+    largest_paper_step,
+    paper_step_problem,
+    require_connected,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphFacts:
+    """What the graph alone decides."""
+
+    num_agents: int
+    edges: list[tuple[int, int]]
+    degrees: list[int]
+    links: int
+    laplacian_eigenvalues: list[float]
+    algebraic_connectivity: float
+    largest_paper_step: float
+    largest_contracting_step: float
+    best_step: float
+    best_contraction: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighting:
+    """What one way of weighting neighbours leaves of their disagreement."""
+
+    disagreement_left: float
+    drift_factor: float
+    cost_per_slot: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topology:
+    """Spectrum, contraction, admissible step and cost per slot of a communication graph."""
+
+    graph: tyro.conf.Positional[str] = "paper-13"
+    """ring, path, star, complete, nearest:K, regular:D, geometric:R, best:EDGES, paper-13,
+    paper-16, an edge list 0-1,1-2, or a file."""
+    num_agents: int | None = None
+    """m: how many agents; by default 7, or as many as a list or file names."""
+    consensus_step: float = 0.1
+    """ε: step of the paper's weights."""
+    consensus_rounds: int = 1
+    """E: exchanges before each update."""
+    exchange_cost: float = float(Problem.exchange_cost)
+    """W1: price of one gradient sent to a neighbour."""
+    mixing_cost: float = float(Problem.mixing_cost)
+    """W2: price of mixing one received gradient."""
+    seed: int = 0
+    """Seed of random graphs."""
+    json: Flag = False
+    """Print everything as JSON."""
+    plot: Path | None = None
+    """Draw the graph to this file (.png, .pdf or .svg)."""
+
+    def run(self) -> int:
+        """Print the answer."""
+        graph = graph_from_text(self.graph, self.num_agents, seed=self.seed)
+        require_connected(graph)
+        facts, weightings = _facts(graph), self._weightings(graph)
+        if outside := paper_step_problem(graph, self.consensus_step):
+            warn(outside)
+        if self.plot is not None:
+            self._draw(facts, self.plot)
+        if self.json:
+            shown = {name: asdict(weighting) for name, weighting in weightings.items()}
+            print_json({"graph": self.graph, **asdict(facts), "weights": shown})
+        else:
+            self._show(facts, weightings)
+        return 0
+
+    def _weightings(self, graph: Graph) -> dict[str, Weighting]:
+        """What is left with each weighting; one that this graph does not allow says why."""
+        found = {}
+        for name, recipe in WEIGHTS.items():
+            try:
+                rounds = recipe(graph, self.consensus_step, self.consensus_rounds)
+            except BadInput as error:
+                if name == "paper":  # the only one that the flags can get wrong
+                    raise
+                warn(f"no {name} weights: {error}")
+                continue
+            left = disagreement_left(rounds)
+            cost = graph.num_links * len(rounds) * self._price()
+            found[name] = Weighting(
+                disagreement_left=left, drift_factor=left**2, cost_per_slot=cost
+            )
+        return found
+
+    def _price(self) -> float:
+        prices = Problem(  # checks that both can be prices
+            smoothness=1.0,
+            gradient_noise=0.0,
+            exchange_cost=self.exchange_cost,
+            mixing_cost=self.mixing_cost,
+        )
+        return float(prices.exchange_cost + prices.mixing_cost)
+
+    def _show(self, facts: GraphFacts, weightings: dict[str, Weighting]) -> None:
+        spectrum = " ".join(f"{value:.4f}" for value in facts.laplacian_eigenvalues)
+        print_lines(
+            self._title(facts),
+            "edges " + " ".join(f"{i}-{j}" for i, j in facts.edges),
+            "degrees " + " ".join(map(str, facts.degrees)),
+            f"Laplacian spectrum {spectrum}",
+            f"algebraic connectivity μ2 = {facts.algebraic_connectivity:.4f}",
+            f"admissible step: paper ε < {facts.largest_paper_step:.4f}, "
+            f"contracting ε < {facts.largest_contracting_step:.4f}, "
+            f"best ε* = {facts.best_step:.4f} (leaves {facts.best_contraction:.4f} per round)",
+        )
+        title = f"E = {self.consensus_rounds} round(s) over {facts.links} links"
+        columns = ["weights", "disagreement left", "drift factor", "cost per slot"]
+        rows = [[name, *asdict(weighting).values()] for name, weighting in weightings.items()]
+        print_table(title, columns, rows)
+
+    def _draw(self, facts: GraphFacts, path: Path) -> None:
+        from fmarl.report.figures import draw_graph, save_figure
+
+        subtitle = f"μ2 = {facts.algebraic_connectivity:.4f}, best step ε* = {facts.best_step:.4f}"
+        figure = draw_graph(
+            facts.edges, facts.num_agents, title=self._title(facts), subtitle=subtitle
+        )
+        save_figure(figure, path)
+
+    def _title(self, facts: GraphFacts) -> str:
+        return f"{self.graph}: {facts.num_agents} agents, {len(facts.edges)} edges"
+
+
+def _facts(graph: Graph) -> GraphFacts:
+    return GraphFacts(
+        num_agents=graph.num_agents,
+        edges=list(graph.edges),
+        degrees=graph.degrees.tolist(),
+        links=graph.num_links,
+        laplacian_eigenvalues=laplacian_eigenvalues(graph).tolist(),
+        algebraic_connectivity=algebraic_connectivity(graph),
+        largest_paper_step=largest_paper_step(graph),
+        largest_contracting_step=largest_contracting_step(graph),
+        best_step=best_step(graph),
+        best_contraction=best_contraction(graph),
+    )

@@ -1,0 +1,1 @@
+"""What a reader sees: figures, and the equation behind each number. Alone imports matplotlib."""

@@ -1,0 +1,1 @@
+"""The paper's evidence: its numbers as data, and the commands that recompute them."""
