@@ -1,0 +1,74 @@
+"""What the pages say about the code is checked against the code."""
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fmarl.cli import COMMANDS
+
+ROOT = Path(__file__).parents[3]
+SOURCE = "\n".join(file.read_text() for file in (ROOT / "src").rglob("*.py"))
+
+
+def names_in_notation() -> list[str]:
+    rows = [line.split("|") for line in (ROOT / "docs/notation.md").read_text().splitlines()]
+    return [name for row in rows if len(row) > 3 for name in re.findall(r"`(\w+)`", row[2])]
+
+
+@pytest.mark.parametrize("name", names_in_notation())
+def test_every_name_of_the_notation_is_used_in_the_code(name):
+    assert re.search(rf"(def {name}\(|\b{name}: |\b{name} =|for {name} in)", SOURCE)
+
+
+def test_the_notation_has_a_row_for_each_paper_symbol_of_the_records():
+    from dataclasses import fields
+
+    from fmarl.theory import Plan, Problem
+
+    documented = set(names_in_notation())
+    assert {field.name for record in (Problem, Plan) for field in fields(record)} <= documented
+
+
+@pytest.mark.parametrize(
+    "example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name
+)
+def test_every_example_runs_and_says_something(example, capsys):
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out.strip()
+
+
+def test_the_readme_table_is_what_the_demo_prints(fmarl, tmp_path: Path):
+    done = fmarl("demo", "--out", str(tmp_path))
+    rows = [
+        line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| FIRL")
+    ]
+    printed = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("FIRL")]
+    assert len(rows) == len(printed) == 6
+    for row, cells in zip(rows, printed, strict=True):
+        numbers = [cell.strip(" *") for cell in row.split("|")[2:-1]]
+        assert numbers == [word for word in cells if re.fullmatch(r"[\d.]+", word)][-5:]
+
+
+def test_the_readme_python_example_runs():
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert code is not None
+    done = subprocess.run(
+        [sys.executable, "-c", code[1]], capture_output=True, text=True, check=True
+    )
+    assert len(done.stdout.split()) == 2
+
+
+def test_every_command_is_in_the_readme():
+    readme = (ROOT / "README.md").read_text()
+    assert all(f"`fmarl {name}" in readme for name in COMMANDS)
+
+
+def test_every_file_a_page_links_to_exists():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
