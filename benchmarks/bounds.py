@@ -1,4 +1,4 @@
-"""How fast are the bounds? All of them over 100,000 settings at once, against one setting at a time.
+"""How fast are the bounds? All of them over 100,000 settings at once, against one at a time.
 
 Prints ratios measured in this one run, because the machines are shared. Run: make bench
 """
@@ -74,8 +74,9 @@ def main() -> None:
         together = seconds(lambda p=problem, q=plan: evaluate_all(p, q)) / SETTINGS
         alone = [one(problem, plan, index) for index in range(ALONE)]
         apart = seconds(lambda pairs=alone: [evaluate_all(*pair) for pair in pairs]) / ALONE
+        name = "with mixing" if mixed else "without mixing"
         print(
-            f"{'with' if mixed else 'without'} mixing: {SETTINGS} settings in {together * SETTINGS:.2f} s; "
+            f"{name}: {SETTINGS} settings in {together * SETTINGS:.2f} s; "
             f"alone : together = {apart / together:.0f} : 1 per setting"
         )
 

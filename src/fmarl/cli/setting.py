@@ -67,7 +67,7 @@ class Setting:
     gradient_noise_slope: float = float(Problem.gradient_noise_slope)
     """β: growth of that variance with the squared gradient."""
     noise_correlation: float = float(Problem.noise_correlation)
-    """c: correlation between agents' noise (corrected bounds only)."""
+    """c: share of the noise that all agents have in common (corrected bounds only)."""
     initial_gap: float = float(Problem.initial_gap)
     """ΔF: loss at the start minus the lowest loss."""
     initial_gradient_norm: float = float(Problem.initial_gradient_norm)

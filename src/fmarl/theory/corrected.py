@@ -46,7 +46,7 @@ def sharp_bound(problem: Problem, plan: Plan) -> Bound:
     """The same average, with the drift counted pair by pair: never above the simple form.
 
     Paper: Eqs. (15), (17), (22) and (26), all of them corrected at once.
-    Differs from the paper: the drift factor is (1/m) Σ_j D_j Σ_{q<j} D_q² Σ_{l∈S_q, i∈S_j} M_li²
+    Differs from the paper: the drift factor is (1/m) Σ_j D_j Σ_{q<j} D_q² Σ_{l∈S_q, i∈S_j} M_il²
     with M = W_E ⋯ W_1 − J and S_y the agents active in slot y.
     """
     drift = _sum_of_pairs(plan, _spread(problem, plan, shift=0.0), plan.decay / plan.num_agents)
@@ -56,7 +56,8 @@ def sharp_bound(problem: Problem, plan: Plan) -> Bound:
 def synchronised_bound(problem: Problem, plan: Plan) -> Bound:
     """Bound on the plain average over the synchronised iterates, one per period.
 
-    That is what the paper's Table IV measures, and not the left side of its Eq. (10).
+    That is what the paper's Table IV measures, and not the left side of its Eq. (10). It claims
+    nothing for mixing; with common noise it needs mixing weights that are not negative.
 
     Paper: Eq. (10), over synchronised iterates only.
     Differs from the paper: (1/A)[2ΔF/(ηK) + 2(ηLσ²/m)B + (2η²L²σ²/τ) Σ_j a_j D_j Σ_{q<j} D_q²].
@@ -74,7 +75,7 @@ def normalised_bound(problem: Problem, plan: Plan) -> Bound:
 
     Paper: Eq. (11), with 1/m_y in the place of 1/m.
     Differs from the paper: 2ΔF/(ηK) + ηLσ² mean(1/m_y) + (2η²L²σ²/τ) Σ_j Σ_{q<j} (1 − 1/m_q) for
-    D = 1 without mixing; with them, each term gets its weights D and the pairs (M^q_li)² with
+    D = 1 without mixing; with them, each term gets its weights D and the pairs (M^q_il)² with
     M^q = W_E ⋯ W_1 − 1/m_q.
     """
     active_count = plan.active.sum(axis=-1)
@@ -110,18 +111,20 @@ def _shared_noise(problem: Problem, active_count: Real) -> Real:
 
 
 def _spread(problem: Problem, plan: Plan, shift: Real) -> Float[np.ndarray, "... slot slot"]:
-    """Noise of slot q (rows) as seen in slot j (columns): Σ_{l∈S_q, i∈S_j} (M_li − shift_q)².
+    """Noise of slot q (rows) as seen in slot j (columns): Σ_{l∈S_q, i∈S_j} (M_il − shift_q)².
 
-    Correlated noise adds c·(Σ_l (M_li − shift_q))², which covers any correlation from 0 up to c.
+    Noise that all agents share adds up to Σ_i (Σ_l (M_il − shift_q))² instead, where that is more;
+    in between, this covers every share from 0 to c.
     """
     active = plan.active.astype(float)
     count = active.sum(axis=-1, keepdims=True)
     shift = np.asarray(shift)[..., None]
-    sums = active @ plan.deviation
-    squares = active @ np.square(plan.deviation) - 2 * shift * sums + count * np.square(shift)
+    received = np.swapaxes(plan.deviation, -1, -2)  # agent i receives M_il from l
+    sums = active @ received - count * shift
+    squares = active @ np.square(received) - shift * (2 * sums + count * shift)
+    alone, shared = (seen @ np.swapaxes(active, -1, -2) for seen in (squares, np.square(sums)))
     correlation = np.asarray(problem.noise_correlation)[..., None, None]
-    seen = squares + correlation * np.square(sums - count * shift)
-    return seen @ np.swapaxes(active, -1, -2)
+    return np.maximum(alone, 0) + correlation * np.maximum(shared - alone, 0)
 
 
 def _sum_of_pairs(

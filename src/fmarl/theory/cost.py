@@ -80,7 +80,8 @@ def utility(
     (0.02142857142857143, -inf)
     """
     removed = np.subtract(initial_gradient_norm, gradient_bound)
-    return np.where(removed > 0, removed / resource_cost, -np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):  # what is free is worth infinitely much
+        return np.where(removed > 0, removed / np.asarray(resource_cost), -np.inf)
 
 
 def normalised_utility(utilities: Float[np.ndarray, " row"]) -> Float[np.ndarray, " row"]:

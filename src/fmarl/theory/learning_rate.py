@@ -38,7 +38,7 @@ def largest_consensus_learning_rate(problem: Problem, plan: Plan) -> Real:
 
 
 def largest_weighted_learning_rate(problem: Problem, plan: Plan) -> Real:
-    """The largest η for the weighted and the sharp bound; never below the printed one.
+    """The largest η for the weighted and the sharp bound; for independent noise never below (14)'s.
 
     Paper: Eq. (14), for j = 0 … τ−1 (E5).
     Differs from the paper: a = ρ^(2E) (τ−1)(2β + τ), and β/m grows with the noise correlation (E6).

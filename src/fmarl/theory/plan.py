@@ -37,6 +37,12 @@ class Plan:
         _check_schedule(self)
         _check_decay(self.decay)
         _check_mixing(self.mixing, self.num_agents)
+        require(
+            bool(np.all(self.disagreement_left <= 1 + 1e-9)),
+            f"mixing that leaves {shown(self.disagreement_left)} times the disagreement",
+            "at most 1 after all rounds",
+            "Use smaller steps.",
+        )
 
     @property
     def sync_period(self) -> int:

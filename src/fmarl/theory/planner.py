@@ -25,10 +25,10 @@ def best_learning_rate(problem: Problem, plan: Plan, form: Form = "corrected") -
     """η*: the admissible step with the smallest bound.
 
     Paper: Eq. (15), minimised over η.  the positive root of 2a₃η³ + a₂η² − a₁ = 0,
-    a₁ = 2ΔF/K, a₂ = Lσ²/m, a₃ = L²σ²(τ±1)ρ^(2E), cut at η_max
+    a₁ = 2ΔF/K, a₂ = Lσ²/m, a₃ = L²σ²(τ±1)ρ^(2E), cut at η_max; 0 where there is no gap to close
     """
     distance = 2 * problem.initial_gap / plan.total_updates
-    noise = problem.smoothness * problem.gradient_noise / plan.num_agents
+    noise = problem.smoothness * _mean_noise(problem, plan, form)
     drift = problem.smoothness**2 * problem.gradient_noise * _periods(plan, form)
     root = _positive_root(2 * drift, noise, distance)
     largest = largest_learning_rate if form == "printed" else largest_weighted_learning_rate
@@ -46,7 +46,7 @@ def best_sync_period(problem: Problem, plan: Plan, form: Form = "corrected") -> 
     step = plan.learning_rate * problem.smoothness
     slope = step**2 * problem.gradient_noise * np.square(plan.disagreement_left)
     distance = 2 * problem.initial_gap / (plan.learning_rate * plan.total_updates)
-    noise = step * problem.gradient_noise / plan.num_agents
+    noise = step * _mean_noise(problem, plan, form)
     offset = slope if form == "printed" else -slope
     room = problem.initial_gradient_norm - distance - noise - offset
     per_update = problem.update_cost + (problem.exchange_cost + problem.mixing_cost) * overheads(
@@ -71,6 +71,12 @@ def largest_sync_period(problem: Problem, plan: Plan) -> Real:
     return np.where(room >= 0, np.floor(root * (1 + 1e-12) + 1e-12), 0.0)
 
 
+def _mean_noise(problem: Problem, plan: Plan, form: Form) -> Real:
+    """Variance of the agents' mean gradient: σ²/m, and more where they share noise (E6)."""
+    shared = 1 + (plan.num_agents - 1) * problem.noise_correlation if form == "corrected" else 1.0
+    return problem.gradient_noise / plan.num_agents * shared
+
+
 def _periods(plan: Plan, form: Form) -> Real:
     require(
         form in ("printed", "corrected"), f"form = {form!r}", "printed or corrected", "Pick one."
@@ -87,12 +93,14 @@ def _positive_root(cubic: Real, square: Real, constant: Real) -> Real:
     root is infinite.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        root = np.minimum(
-            np.cbrt(constant / np.asarray(cubic)), np.sqrt(constant / np.asarray(square))
+        by_cube, by_square = (
+            np.cbrt(constant / np.asarray(cubic)),
+            np.sqrt(constant / np.asarray(square)),
         )
+        root = np.where(np.equal(constant, 0), 0.0, np.fmin(by_cube, by_square))
+        inside = np.isfinite(root) & (root > 0)
         for _ in range(60):  # quadratic convergence: about six steps, then nothing changes
             value = cubic * root**3 + square * root**2 - constant
-            root = root - np.where(
-                np.isfinite(root), value / (3 * cubic * root**2 + 2 * square * root), 0
-            )
+            slope = 3 * cubic * root**2 + 2 * square * root
+            root = np.where(inside, root - value / slope, root)
     return root

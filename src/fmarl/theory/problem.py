@@ -32,7 +32,7 @@ class Problem:
     initial_gradient_norm: Real = 33.5344
     """ψ2: squared gradient norm at the start (default: what the paper's Table IV implies)."""
     noise_correlation: Real = 0.0
-    """c: largest correlation between two agents' noise. The paper assumes 0, although its
+    """c: share of the noise that all agents have in common. The paper assumes 0, although its
     vehicles share one road and one reward; only the corrected bounds use it."""
     upload_cost: Real = 1.0
     """C1: one agent's exchange with the virtual agent."""

@@ -21,6 +21,8 @@ def local_updates_from_times(
     >>> local_updates_from_times([0.3, 0.9, 0.7], sync_period=3)
     array([3, 1, 1])
     """
+    _require_positive(sync_period, "sync_period")
+    _require_positive(len(step_seconds), "the number of step times")
     for seconds in step_seconds:
         require(
             bool(np.isfinite(seconds)) and seconds > 0,
@@ -41,6 +43,7 @@ def spread_local_updates(fewest: int, most: int, num_agents: int) -> Int[np.ndar
     >>> spread_local_updates(1, 15, num_agents=7)
     array([15, 13, 11,  9,  7,  5,  3])
     """
+    _require_positive(num_agents, "num_agents")
     require(
         1 <= fewest <= most,
         f"local updates {fewest}-{most}",
@@ -48,3 +51,7 @@ def spread_local_updates(fewest: int, most: int, num_agents: int) -> Int[np.ndar
         "Write the range as 1-15.",
     )
     return most - np.arange(num_agents) * (most - fewest + 1) // num_agents
+
+
+def _require_positive(number: int, name: str) -> None:
+    require(number >= 1, f"{name} = {number}", "1 or more", "Give a positive whole number.")

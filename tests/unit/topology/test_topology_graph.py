@@ -5,6 +5,7 @@ import networkx
 import numpy as np
 import pytest
 
+from fmarl.errors import BadInput
 from fmarl.topology import (
     Graph,
     components,
@@ -13,6 +14,7 @@ from fmarl.topology import (
     from_networkx,
     path,
     read_graph,
+    require_connected,
     ring,
     star,
     to_networkx,
@@ -99,3 +101,9 @@ def test_a_file_may_have_agents_without_edges(tmp_path: Path):
     file.write_text(json.dumps({"num_agents": 2, "edges": []}))
 
     assert read_graph(file) == Graph(num_agents=2, edges=())
+
+
+def test_a_connected_graph_is_required_where_weights_are_made():
+    require_connected(from_edges(3, [(0, 1), (1, 2)]))
+    with pytest.raises(BadInput, match="2 parts"):
+        require_connected(from_edges(3, [(0, 1)]))
