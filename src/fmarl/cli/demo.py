@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from fmarl.cli.output import print_lines, print_table
+from fmarl.cli.output import own_command, print_lines, print_table
 from fmarl.cli.setting import Setting
 from fmarl.errors import BadInput
 from fmarl.theory import Plan, Problem, corrected, resource_cost
@@ -59,8 +59,8 @@ class Demo:
         print_lines(
             "The printed bounds count masked and decayed steps as full ones; the corrected do not.",
             f"Picture: {picture}",
-            "Next: fmarl bounds --paper-table",
-            "      fmarl topology best:9 --num-agents 7",
+            f"Next: {own_command()} bounds --paper-table",
+            f"      {own_command()} topology best:9 --num-agents 7",
         )
         return 0
 

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -50,6 +51,14 @@ def print_json(value: object) -> None:
 def warn(message: str) -> None:
     """One line that does not stop the command."""
     sys.stderr.write(f"fmarl: warning: {message}\n")
+
+
+def own_command() -> str:
+    """How to call this program again: `fmarl`, or the path it was called by where that is needed."""
+    if shutil.which("fmarl"):
+        return "fmarl"
+    called_by = sys.argv[0]
+    return f"{sys.executable} -m fmarl" if called_by.endswith("__main__.py") else called_by
 
 
 def show(value: object) -> str:
