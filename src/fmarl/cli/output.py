@@ -54,7 +54,7 @@ def warn(message: str) -> None:
 
 
 def own_command() -> str:
-    """How to call this program again: `fmarl`, or the path it was called by where that is needed."""
+    """How to call this program again: `fmarl`, or the path it was called by."""
     if shutil.which("fmarl"):
         return "fmarl"
     called_by = sys.argv[0]
