@@ -14,6 +14,7 @@ from fmarl.cli.bounds import Bounds
 from fmarl.cli.demo import Demo
 from fmarl.cli.doctor import Doctor
 from fmarl.cli.topology import Topology
+from fmarl.cli.world import WorldCommand
 from fmarl.errors import BadInput
 
 
@@ -30,6 +31,7 @@ COMMANDS: dict[str, type[Command]] = {
     "demo": Demo,
     "bounds": Bounds,
     "topology": Topology,
+    "world": WorldCommand,
     "doctor": Doctor,
 }
 

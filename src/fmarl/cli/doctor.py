@@ -12,11 +12,21 @@ from typing import Literal, NamedTuple
 from fmarl import __version__
 from fmarl.cli.output import Flag, print_json, print_lines, print_table
 
-REQUIRED = ("numpy", "scipy", "networkx", "jaxtyping", "tyro", "rich", "matplotlib")
+REQUIRED = (
+    "numpy",
+    "scipy",
+    "networkx",
+    "libsumo",
+    "gymnasium",
+    "pettingzoo",
+    "jaxtyping",
+    "tyro",
+    "rich",
+    "matplotlib",
+)
 OPTIONAL = {
     "jax": ("training", "pip install 'jax>=0.10'"),
-    "libsumo": ("real traffic", "pip install libsumo==1.28.0"),
-    "eclipse-sumo": ("own road networks", "pip install eclipse-sumo==1.28.0"),
+    "eclipse-sumo": ("roads of your own", "pip install 'fmarl[roads]'"),
     "ray": ("more than one machine", "pip install 'fmarl[ray]'"),
     "pytest": ("development", "make test"),
 }

@@ -1,0 +1,51 @@
+"""A world of your own: two agents that should agree on a number, checked like all others."""
+
+import numpy as np
+
+from fmarl.errors import BadInput
+from fmarl.worlds import Step, WorldSpec
+from fmarl.worlds.check import check_world
+from fmarl.worlds.sensing import checked_actions
+
+
+class Agreement:
+    """Each agent sees the other's last number; both earn more the closer they are."""
+
+    spec = WorldSpec(
+        name="agreement", num_agents=2, observation_size=1, num_actions=1, epoch_steps=20
+    )
+
+    def reset(self, seed: int) -> np.ndarray:
+        """Start from two numbers drawn at random."""
+        self._steps_left = self.spec.epoch_steps
+        self._said = np.random.default_rng(seed).uniform(-1, 1, (2, 1)).astype(np.float32)
+        return self._said[::-1].copy()
+
+    def step(self, action: np.ndarray) -> Step:
+        """Both say a number at once."""
+        numbers = checked_actions(action, 2)
+        if not getattr(self, "_steps_left", 0):
+            raise BadInput("a step outside an epoch is not allowed: reset first.")
+        self._steps_left -= 1
+        self._said = np.array(numbers, dtype=np.float32)[:, None]
+        seen, over = self._said[::-1].copy(), self._steps_left == 0
+        earned = np.full(2, -abs(numbers[0] - numbers[1]), dtype=np.float32)
+        here, nobody = np.ones(2, dtype=bool), np.zeros(2, dtype=bool)
+        return Step(seen, seen, earned, here, nobody, here if over else nobody, over)
+
+    def frame(self) -> None:
+        """Nothing to draw."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def __enter__(self) -> "Agreement":
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+
+if __name__ == "__main__":
+    check_world(Agreement)
+    print("the world keeps all its promises")

@@ -1,0 +1,1 @@
+"""What a run leaves on disk. Plain arrays and JSON; nothing is ever unpickled."""

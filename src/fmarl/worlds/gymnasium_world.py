@@ -1,0 +1,177 @@
+"""Any Gymnasium environment as a world: each agent lives in its own copy.
+
+The agents never meet; what they have in common is the task, which is what federated learning
+averages over. A copy whose episode ends restarts by itself, so all rows stay alive all epoch.
+"""
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from fmarl.errors import BadInput
+from fmarl.worlds.spaces import (
+    ActionForm,
+    ObservationForm,
+    action_form,
+    checked_action,
+    derived_seed,
+    observation_form,
+    read_observation,
+    read_reward,
+    reason,
+    require_open,
+    require_running,
+    require_size,
+)
+from fmarl.worlds.world import Observation, Step, World, WorldSpec
+
+if TYPE_CHECKING:
+    import gymnasium
+
+
+def gymnasium_world(
+    env_id: str, num_agents: int = 1, epoch_steps: int = 1000, **make_options: Any
+) -> World:
+    """World of `num_agents` copies of a registered environment; its word is `gym:ID`.
+
+    Observations and actions are those of `spaces.py`. When the episode of one copy ends, its row
+    of `terminated` or `truncated` says so, `successor` holds its true last observation, and the
+    copy begins anew at once. After `epoch_steps` steps the epoch is over and whoever has not just
+    terminated is truncated. An episode that terminates at its time limit counts as terminated.
+    `make_options` go to `gymnasium.make`, whose own checker is off unless asked for: it warns
+    where we refuse.
+
+    >>> with gymnasium_world("CartPole-v1", num_agents=2) as world:
+    ...     world.reset(seed=0).shape
+    (2, 4)
+    """
+    require_size(num_agents, epoch_steps)
+    envs: list[gymnasium.Env] = []
+    try:
+        for _ in range(num_agents):
+            envs.append(_make(env_id, make_options))  # noqa: PERF401 — one by one, to close them
+        seen, done = observation_form(envs[0].observation_space), action_form(envs[0].action_space)
+    except BaseException:
+        for env in envs:
+            env.close()
+        raise
+    spec = WorldSpec(
+        name=f"gym:{env_id}",
+        num_agents=num_agents,
+        observation_size=seen.size,
+        num_actions=done.num_actions,
+        is_discrete=done.is_discrete,
+        epoch_steps=epoch_steps,
+    )
+    return GymnasiumWorld(spec, envs, seen, done)
+
+
+class GymnasiumWorld:
+    """Copies of one environment, side by side."""
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        envs: "list[gymnasium.Env]",
+        observations: ObservationForm,
+        actions: ActionForm,
+    ) -> None:
+        self.spec = spec
+        self._envs = envs
+        self._observations = observations
+        self._actions = actions
+        self._seed = 0
+        self._restarts = [0] * len(envs)
+        self._steps_left = 0  # none before the first reset
+
+    def reset(self, seed: int) -> Observation:
+        """Begin an epoch in every copy, each with its own seed derived from this one."""
+        require_open(bool(self._envs))
+        self._steps_left = 0
+        self._seed = seed
+        self._restarts = [0] * len(self._envs)
+        rows = [self._begin(agent) for agent in range(len(self._envs))]
+        self._steps_left = self.spec.epoch_steps
+        return np.stack(rows)
+
+    def step(self, action: np.ndarray) -> Step:
+        """Let every agent act in its own copy."""
+        require_running(self._steps_left)
+        rows = checked_action(self.spec, action)
+        steps_left, self._steps_left = self._steps_left - 1, 0  # nothing goes on from half a step
+
+        moves = [self._move(agent, row) for agent, row in enumerate(rows)]
+        successor = np.stack([seen for seen, *_ in moves])
+        reward = np.array([gained for _, gained, *_ in moves], dtype=np.float32)
+        terminated = np.array([ended for *_, ended, _ in moves], dtype=bool)
+        truncated = np.array([cut for *_, cut in moves], dtype=bool) & ~terminated
+
+        observation = successor.copy()
+        if steps_left == 0:
+            truncated = ~terminated
+        else:
+            for agent in np.flatnonzero(terminated | truncated).tolist():
+                self._restarts[agent] += 1
+                observation[agent] = self._begin(agent)
+        self._steps_left = steps_left
+        return Step(
+            observation=observation,
+            successor=successor,
+            reward=reward,
+            present=np.ones(len(moves), dtype=bool),
+            terminated=terminated,
+            truncated=truncated,
+            over=steps_left == 0,
+        )
+
+    def frame(self) -> None:
+        """Nothing: the copies share no picture."""
+
+    def close(self) -> None:
+        """Close every copy."""
+        self._steps_left = 0
+        envs, self._envs = self._envs, []
+        for env in envs:
+            env.close()
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def _begin(self, agent: int) -> Float32[np.ndarray, " observation"]:
+        seed = derived_seed(self._seed, agent, self._restarts[agent])
+        seen, _ = self._envs[agent].reset(seed=seed)
+        return read_observation(self._observations, seen, f"agent {agent}")
+
+    def _move(self, agent: int, row: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
+        action = self._actions.decode(row)
+        seen, gained, terminated, truncated, _ = self._envs[agent].step(action)
+        whose = f"agent {agent}"
+        return (
+            read_observation(self._observations, seen, whose),
+            read_reward(gained, whose),
+            bool(terminated),
+            bool(truncated),
+        )
+
+
+def _make(env_id: str, make_options: dict[str, Any]) -> "gymnasium.Env":
+    import gymnasium
+
+    try:
+        return gymnasium.make(env_id, **{"disable_env_checker": True, **make_options})
+    except (gymnasium.error.UnregisteredEnv, gymnasium.error.DeprecatedEnv):
+        close = get_close_matches(env_id, gymnasium.registry, n=3, cutoff=0.4)
+        known = ", ".join(close or ["CartPole-v1", "Pendulum-v1"])
+        raise BadInput(
+            f"Gymnasium environment {env_id!r} is not allowed: a registered id."
+            f" Try one of {known}, or PACKAGE:ID for a package that registers its own."
+        ) from None
+    except Exception as problem:  # whatever an environment's own code raises
+        raise BadInput(
+            f"Gymnasium environment {env_id!r} can not be made: {reason(problem)}."
+        ) from None

@@ -1,0 +1,256 @@
+"""Any PettingZoo parallel environment as a world: agents that do meet.
+
+Rows are the environment's `possible_agents` in its own order. This file imports the module that
+is named to it and nothing else: a name is a dotted path, never code and never a file.
+"""
+
+import importlib
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fmarl.errors import BadInput, require
+from fmarl.worlds.spaces import (
+    ActionForm,
+    ObservationForm,
+    action_form,
+    checked_action,
+    derived_seed,
+    observation_form,
+    read_observation,
+    read_reward,
+    reason,
+    require_open,
+    require_running,
+    require_size,
+)
+from fmarl.worlds.world import Observation, Step, World, WorldSpec
+
+if TYPE_CHECKING:
+    import pettingzoo
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+def pettingzoo_world(module: str, epoch_steps: int = 1000, **options: Any) -> World:
+    """World made by a module's `parallel_env(**options)`; its word is `pettingzoo:MODULE`.
+
+    All agents must see equally many numbers and act in the same form, for their parameters are
+    averaged. Shorter observations are not padded: the same column would mean different things
+    to different agents, and no error would show it. Pad in a wrapper if that is what you want.
+
+    An agent that ends, by death or otherwise, is absent with rows of zeros until the epoch is
+    over; one that ends in silence counts as truncated. The epoch is over when nobody is left, or
+    after `epoch_steps` steps, when whoever has not terminated is truncated. An agent born
+    later finds its first observation in the row of the step before it is present.
+
+    >>> with pettingzoo_world("mpe2.simple_spread_v3", continuous_actions=True) as world:
+    ...     world.spec.num_agents, world.spec.num_actions
+    (3, 5)
+    """
+    env = _make(module, options)
+    try:
+        return _world_of(f"pettingzoo:{module}", env, epoch_steps)
+    except BaseException:
+        env.close()
+        raise
+
+
+class PettingZooWorld:
+    """One parallel environment whose agents are rows."""
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        env: "pettingzoo.ParallelEnv",
+        observations: dict[Any, ObservationForm],
+        actions: dict[Any, ActionForm],
+    ) -> None:
+        self.spec = spec
+        self._env = env
+        self._observations = observations
+        self._actions = actions
+        self._rows = {name: row for row, name in enumerate(observations)}
+        self._acting: list[Any] = []
+        self._ended: set[Any] = set()
+        self._is_open = True
+        self._steps_left = 0  # none before the first reset
+
+    def reset(self, seed: int) -> Observation:
+        """Begin an epoch of the environment."""
+        require_open(self._is_open)
+        self._steps_left = 0
+        seen, _ = self._env.reset(seed=derived_seed(seed))
+        self._ended = set()
+        self._acting = self._agents_left()
+        require(
+            len(self._acting) >= 1,
+            f"an epoch of {self.spec.name} without agents",
+            "at least one agent after reset",
+            "Check the environment's options.",
+        )
+        observation = self._read(seen, self._acting)
+        self._steps_left = self.spec.epoch_steps
+        return observation
+
+    def step(self, action: np.ndarray) -> Step:
+        """Let every agent that is there act at once."""
+        require_running(self._steps_left)
+        rows = checked_action(self.spec, action)
+        steps_left, self._steps_left = self._steps_left - 1, 0  # nothing goes on from half a step
+
+        acting = self._acting
+        choices = {name: self._actions[name].decode(rows[self._rows[name]]) for name in acting}
+        seen, gained, ended, cut, _ = self._env.step(choices)
+
+        self._ended |= {name for name in acting if ended.get(name) or cut.get(name)}
+        left = self._acting = self._agents_left()
+        self._ended |= set(acting) - set(left)  # who went in silence does not come back either
+        over = steps_left == 0 or not left
+
+        # A terminated agent may leave without a last look: nothing is bootstrapped from it.
+        looking = [name for name in acting if name in seen or not ended.get(name)]
+        born = [name for name in left if name not in choices]
+        successor = self._read(seen, looking)
+        present = self._marked(acting)
+        terminated = self._marked(name for name in acting if ended.get(name))
+        ending = present & ~self._marked([] if over else left)
+        step = Step(
+            observation=successor + self._read(seen, born),  # different rows
+            successor=successor,
+            reward=self._rewards(gained, acting),
+            present=present,
+            terminated=terminated,
+            truncated=ending & ~terminated,
+            over=over,
+        )
+        self._steps_left = 0 if over else steps_left
+        return step
+
+    def frame(self) -> None:
+        """Nothing: environments draw in their own ways."""
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._steps_left = 0
+        if self._is_open:
+            self._is_open = False
+            self._env.close()
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def _agents_left(self) -> list[Any]:
+        return [name for name in self._env.agents if name not in self._ended]
+
+    def _marked(self, names: Iterable[Any]) -> np.ndarray:
+        mask = np.zeros(self.spec.num_agents, dtype=bool)
+        for name in names:
+            mask[self._rows[name]] = True
+        return mask
+
+    def _rewards(self, gained: dict[Any, Any], names: list[Any]) -> np.ndarray:
+        rewards = np.zeros(self.spec.num_agents, dtype=np.float32)
+        for name in names:
+            rewards[self._rows[name]] = read_reward(gained.get(name, np.nan), str(name))
+        return rewards
+
+    def _read(self, seen: dict[Any, Any], names: list[Any]) -> Observation:
+        """Rows of what the named agents see, and zeros for the others."""
+        rows = np.zeros((self.spec.num_agents, self.spec.observation_size), dtype=np.float32)
+        for name in names:
+            require(
+                name in seen,
+                f"no observation for {name}",
+                "one for each agent that goes on or is cut off",
+                "Repair or wrap the environment.",
+            )
+            form = self._observations[name]
+            rows[self._rows[name]] = read_observation(form, seen[name], str(name))
+        return rows
+
+
+def _make(module: str, options: dict[str, Any]) -> "pettingzoo.ParallelEnv":
+    require(
+        _DOTTED.fullmatch(module) is not None,
+        f"module {module!r}",
+        "names joined by dots",
+        "Use one such as mpe2.simple_spread_v3.",
+    )
+    make = getattr(_imported(module), "parallel_env", None)
+    require(
+        callable(make),
+        f"module {module!r}",
+        "a module with a function parallel_env",
+        "Use one such as mpe2.simple_spread_v3.",
+    )
+    assert make is not None
+    try:
+        return make(**options)
+    except Exception as problem:  # whatever an environment's own code raises
+        raise BadInput(f"{module}.parallel_env can not be made: {reason(problem)}.") from None
+
+
+def _imported(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        name = (missing.name or module).partition(".")[0]
+        raise BadInput(
+            f"module {module!r} can not be imported: {reason(missing)}."
+            f" Check its spelling, or run: pip install {name}"
+        ) from None
+    except Exception as problem:  # whatever the module's own code raises
+        raise BadInput(f"module {module!r} can not be imported: {reason(problem)}.") from None
+
+
+def _world_of(name: str, env: "pettingzoo.ParallelEnv", epoch_steps: int) -> World:
+    agents = list(getattr(env, "possible_agents", []))
+    allowed = "possible_agents lists at least one agent"
+    require(len(agents) >= 1, f"environment {name}", allowed, "Choose one with fixed agents.")
+    require_size(len(agents), epoch_steps)
+    observations = {agent: observation_form(env.observation_space(agent)) for agent in agents}
+    actions = {agent: action_form(env.action_space(agent)) for agent in agents}
+    for agent in agents[1:]:
+        _require_alike(agents[0], agent, observations, actions)
+    return PettingZooWorld(
+        WorldSpec(
+            name=name,
+            num_agents=len(agents),
+            observation_size=observations[agents[0]].size,
+            num_actions=actions[agents[0]].num_actions,
+            is_discrete=actions[agents[0]].is_discrete,
+            epoch_steps=epoch_steps,
+        ),
+        env,
+        observations,
+        actions,
+    )
+
+
+def _require_alike(
+    first: Any,
+    other: Any,
+    observations: dict[Any, ObservationForm],
+    actions: dict[Any, ActionForm],
+) -> None:
+    sizes = observations[first].size, observations[other].size
+    require(
+        sizes[0] == sizes[1],
+        f"{first} seeing {sizes[0]} numbers and {other} seeing {sizes[1]}",
+        "agents that see equally many, for their parameters are averaged",
+        "Pad the shorter ones in a wrapper, or choose another environment.",
+    )
+    kinds = actions[first][:2], actions[other][:2]
+    words = [f"{count} {'choices' if choice else 'numbers'}" for count, choice in kinds]
+    require(
+        kinds[0] == kinds[1],
+        f"{first} acting with {words[0]} and {other} with {words[1]}",
+        "agents that act in the same form, for their parameters are averaged",
+        "Choose another environment.",
+    )
