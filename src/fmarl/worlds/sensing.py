@@ -102,8 +102,8 @@ def desired_velocity(speeds: Sequence[float], target: float) -> float:
 
     max(‖V·1‖ − ‖v − V·1‖, 0) / ‖V·1‖
 
-    >>> desired_velocity([20.0, 20.0], target=20.0)
-    1.0
+    >>> round(desired_velocity([10.0, 10.0], target=20.0), 6)
+    0.5
     """
     wanted = target * len(speeds) ** 0.5
     missed = sum((speed - target) ** 2 for speed in speeds) ** 0.5
