@@ -28,102 +28,41 @@ one behind; without one, the gap is 1.
 
 Action and reward: as in Figure Eight. A collision or `epoch_steps` steps end the epoch.
 
-Presets: `zju` (default; limit 20 m/s, 1.5 m/s²) and `flow` (limit 30 m/s, Flow's benchmark).
+Presets: `zju` (default; limit 20 m/s, 1.5 m/s²) and `flow` (limit 30 m/s, Flow's benchmark);
+options are the fields of `merge_options.Merge`.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float32
 
 from fmarl.errors import BadInput, require
 from fmarl.worlds import sensing
-from fmarl.worlds.driving import VehicleType
+from fmarl.worlds.merge_options import (
+    EDGES,
+    HIGHWAY,
+    PRESETS,
+    Merge,
+    check_options,
+    distances_to_exit,
+    merge_traffic,
+)
 from fmarl.worlds.options import changed
-from fmarl.worlds.roads import Road, compiled_network, lane_lengths, merge_road
+from fmarl.worlds.roads import compiled_network, lane_lengths
 from fmarl.worlds.sumo import SumoSession
 from fmarl.worlds.world import Observation, Step, WorldSpec
 
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
 
-HIGHWAY = ("inflow_highway", ":left_0", "left", ":center_1", "center")
-RAMP = ("inflow_merge", ":bottom_0", "bottom", ":center_0", "center")
-EDGES = (*HIGHWAY, *RAMP[:-1])
-
 ABSENT = (0.0,) * sensing.STATE_SIZE
 """The row of an agent without a vehicle."""
 
 LOOK_AHEAD = 200.0
 """Metres within which another vehicle is a neighbour."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Merge:
-    """Options of the world; the defaults are the preset `zju`."""
-
-    before: float = 500.0
-    """Metres of highway before the ramp."""
-    after: float = 100.0
-    ramp: float = 100.0
-    inflow: float = 100.0
-    """Metres on which vehicles enter, on both arms."""
-    speed_limit: float = 20.0
-    """m/s, on the whole road; also what NAS is measured against."""
-    limit_turn_speed: bool = True
-    """Whether the ramp's bend has its lower limit, as SUMO compiles it today."""
-    highway_per_hour: float = 2000.0
-    ramp_per_hour: float = 100.0
-    highway_entry_speed: float = 10.0
-    ramp_entry_speed: float = 7.5
-    num_learners: int = 5
-    vehicle_type: VehicleType = field(default_factory=VehicleType)
-    max_accel: float = 1.5
-    """m/s² that an action of 1 asks for, and one of −1 brakes with."""
-    learner_speed_mode: int = 1
-    """SUMO's checks for learners (`driving.SPEED_MODES`)."""
-    human_speed_mode: int = 9
-    """SUMO's checks for the others. 9 keeps about 50 vehicles on the road, as the paper says; with
-    31 there are 60, which hardly move, with 1 about 40."""
-    controlled: bool = True
-    """Whether actions are obeyed; False leaves learners to SUMO, with the others' checks: the
-    all-SUMO baseline."""
-    reward: Literal["nas", "desired_velocity"] = "nas"
-    target_speed: float = 20.0
-    """m/s, for `desired_velocity`."""
-    state: Literal["absolute", "relative"] = "absolute"
-    warm_up_steps: int = 1500
-    """Steps that SUMO drives alone, until the road is congested."""
-    step_seconds: float = 0.1
-    epoch_steps: int = 1500
-
-    def road(self) -> Road:
-        """The road of these options."""
-        return merge_road(
-            before=self.before,
-            after=self.after,
-            ramp=self.ramp,
-            inflow=self.inflow,
-            speed_limit=self.speed_limit,
-            limit_turn_speed=self.limit_turn_speed,
-        )
-
-
-PRESETS: dict[str, Merge] = {
-    "zju": Merge(),
-    "flow": Merge(
-        speed_limit=30.0,
-        vehicle_type=VehicleType(accel=2.6, decel=4.5),
-        learner_speed_mode=9,
-        human_speed_mode=9,
-        reward="desired_velocity",
-        warm_up_steps=0,
-        step_seconds=0.5,
-        target_speed=20.0,
-    ),
-}
 
 
 class Replacement(NamedTuple):
@@ -144,18 +83,18 @@ class MergeWorld:
     """The world itself: a SUMO session, and which vehicle each agent drives."""
 
     def __init__(self, options: Merge) -> None:
-        _check(options)
+        check_options(options)
         self.options = options
         network = compiled_network(options.road())
         self._to_exit = distances_to_exit(lane_lengths(network))
         self._way = self._to_exit[HIGHWAY[0]]
         self._gain = options.max_accel * options.step_seconds
-        self._agents = np.arange(options.num_learners)
+        self._nobody = np.zeros(options.num_learners, dtype=bool)
         self._steps_left = 0
         self._session = SumoSession(network, step_seconds=options.step_seconds)
         self._speed_of = self._session.speed_of
-        self._ahead_of = self._session.function("vehicle", "getLeader")
-        self._behind_of = self._session.function("vehicle", "getFollower")
+        self._see = self._seer()
+        self._step_seconds = options.step_seconds
         self._edge_speed = self._session.function("edge", "getLastStepMeanSpeed")
         self._edge_count = self._session.function("edge", "getLastStepVehicleNumber")
         self._arrived = self._session.function("simulation", "getArrivedIDList")
@@ -192,20 +131,17 @@ class MergeWorld:
         wanted = sensing.checked_actions(action, self.options.num_learners)
         if self._steps_left <= 0:
             raise BadInput("a step after the end of an epoch is not allowed: reset first.")
-        present, before = self._present(), self._rows
-        crashed = self._drive(wanted)
-        gone = self._farewell()
-        self._welcome()
+        present, before = self._present, self._rows
+        crashed, gone = self._drive(wanted)
         self._steps_left = 0 if crashed else self._steps_left - 1
-        self._rows = self._observe()
         cut_off = self._steps_left == 0 and not crashed
         return Step(
             observation=self._rows,
             successor=self._successor(before, present, gone),
             reward=present * np.float32(0.0 if crashed else self._reward()),
             present=present,
-            terminated=present & crashed,
-            truncated=present & (cut_off | np.isin(self._agents, gone) if gone else cut_off),
+            terminated=present if crashed else self._nobody,
+            truncated=present if cut_off else self._only(gone) if not crashed else self._nobody,
             over=self._steps_left == 0,
         )
 
@@ -213,7 +149,7 @@ class MergeWorld:
         self, before: Observation, present: Bool[np.ndarray, " agent"], gone: list[int]
     ) -> Observation:
         """What each action led to. Who has left is seen no more: its last view is kept instead."""
-        if not gone and present.all():
+        if not gone and None not in self._vehicles and present is self._present:
             return self._rows
         rows = np.where(present[:, None], self._rows, np.float32(0))
         rows[gone] = before[gone]
@@ -239,14 +175,32 @@ class MergeWorld:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
-    def _drive(self, wanted: list[float]) -> bool:
-        """One step of the simulation; whether somebody crashed in it."""
-        if self.options.controlled:
-            command, gain = self._session.command, self._gain
-            for name, speed, action in zip(self._vehicles, self._speeds, wanted, strict=True):
-                if name is not None:
-                    command(name, max(speed + action * gain, 0.0))
-        return self._session.advance() > 0
+    def _drive(self, wanted: list[float]) -> tuple[bool, list[int]]:
+        """Hold an action for its steps; whether somebody crashed, and which agents have left."""
+        crashed, gone = False, []
+        for _ in range(self.options.steps_per_action):
+            if self.options.controlled:
+                self._command(wanted)
+            crashed = self._session.advance() > 0
+            gone += self._farewell()
+            self._welcome()
+            self._rows = self._observe()
+            if crashed:
+                break
+        return crashed, gone
+
+    def _command(self, wanted: list[float]) -> None:
+        command, gain = self._session.command, self._gain
+        for name, speed, action in zip(self._vehicles, self._speeds, wanted, strict=True):
+            if name is not None:
+                command(name, max(speed + action * gain, 0.0))
+
+    def _only(self, agents: list[int]) -> Bool[np.ndarray, " agent"]:
+        if not agents:
+            return self._nobody
+        mask = self._nobody.copy()
+        mask[agents] = True
+        return mask
 
     def _farewell(self) -> list[int]:
         """Agents whose vehicles have left the road in this step."""
@@ -254,6 +208,7 @@ class MergeWorld:
         for agent in gone:
             self._vehicles[agent] = None
             self._vacant.append(agent)
+            self._note_presence()
         return gone
 
     def _welcome(self) -> None:
@@ -277,9 +232,11 @@ class MergeWorld:
         for agent, name in enumerate(sorted(drawn, key=self._metres_to_exit)):
             self._assign(agent, name)
         self._vacant.extend(range(count, self.options.num_learners))
+        self._note_presence()
 
     def _assign(self, agent: int, name: str) -> None:
         self._vehicles[agent] = name
+        self._note_presence()
         options, set_mode = self.options, self._session.api.vehicle.setSpeedMode
         set_mode(
             name, options.learner_speed_mode if options.controlled else options.human_speed_mode
@@ -288,42 +245,44 @@ class MergeWorld:
         self._remaining[agent] = self._metres_to_exit(name)
         self._remaining[agent] += self._speed_of(name) * self.options.step_seconds
 
+    def _note_presence(self) -> None:
+        self._present = np.array([name is not None for name in self._vehicles])
+
     def _metres_to_exit(self, name: str) -> float:
         vehicle = self._session.api.vehicle
         return self._to_exit[vehicle.getRoadID(name)] - vehicle.getLanePosition(name)
 
-    def _present(self) -> Bool[np.ndarray, " agent"]:
-        return np.array([name is not None for name in self._vehicles])
-
     def _observe(self) -> Observation:
-        rows = [
-            ABSENT if name is None else self._see(agent, name)
-            for agent, name in enumerate(self._vehicles)
-        ]
+        rows = [ABSENT] * len(self._vehicles)
+        for agent, name in enumerate(self._vehicles):
+            if name is not None:
+                self._speeds[agent] = speed = self._speed_of(name)
+                self._remaining[agent] = left = self._remaining[agent] - speed * self._step_seconds
+                rows[agent] = self._see(name, left, speed)
         return np.array(rows, dtype=np.float32)
 
-    def _see(self, agent: int, name: str) -> tuple[float, ...]:
-        """What the driver of one vehicle sees, scaled."""
-        options, limit = self.options, self.options.speed_limit
-        speed = self._speeds[agent] = self._speed_of(name)
-        self._remaining[agent] -= speed * options.step_seconds
-        position = 1 - self._remaining[agent] / self._way
-        ahead, behind = self._ahead_of(name, LOOK_AHEAD), self._behind_of(name, LOOK_AHEAD)
-        return sensing.lane_state(
-            position,
-            speed / limit,
-            self._neighbour(ahead),
-            self._neighbour(behind),
-            length=options.vehicle_type.length / self._way,
-            is_relative=options.state == "relative",
-        )
+    def _seer(self) -> Callable[[str, float, float], tuple[float, ...]]:
+        """What one driver sees, as a function with its constants at hand: it is the inner loop."""
+        options, per_way, per_limit = self.options, 1 / self._way, 1 / self.options.speed_limit
+        speed_of = self._session.speed_of
+        ahead_of = self._session.function("vehicle", "getLeader")
+        behind_of = self._session.function("vehicle", "getFollower")
+        min_gap, length = options.vehicle_type.min_gap, options.vehicle_type.length * per_way
+        state = sensing.gap_state if options.state == "relative" else sensing.lane_state
 
-    def _neighbour(self, found: tuple[str, float] | None) -> tuple[float, float] | None:
-        """Gap to a neighbour as share of the way, bumper to bumper, and its scaled speed."""
-        if not found or not found[0]:
-            return None
-        gap = (found[1] + self.options.vehicle_type.min_gap) / self._way
-        return gap, self._speed_of(found[0]) / self.options.speed_limit
+        def neighbour(found: tuple[str, float] | None) -> tuple[float, float] | None:
+            if not found or not found[0]:
+                return None
+            return (found[1] + min_gap) * per_way, speed_of(found[0]) * per_limit
+
+        def see(name: str, remaining: float, speed: float) -> tuple[float, ...]:
+            ahead, behind = (
+                neighbour(ahead_of(name, LOOK_AHEAD)),
+                neighbour(behind_of(name, LOOK_AHEAD)),
+            )
+            return state(1 - remaining * per_way, speed * per_limit, ahead, behind, length)
+
+        return see
 
     def _reward(self) -> float:
         if self.options.reward == "nas":
@@ -341,39 +300,3 @@ def parallel_env(preset: str = "zju", **options: object) -> "ParallelEnv":
     from fmarl.worlds.remote import RemoteWorld
 
     return view(lambda: RemoteWorld("merge", preset=preset, **options))
-
-
-def distances_to_exit(lanes: dict[str, float]) -> dict[str, float]:
-    """Metres from the begin of every edge, on either arm, to the exit."""
-    found: dict[str, float] = {}
-    for arm in (RAMP, HIGHWAY):
-        lengths = [lanes[f"{edge}_0"] for edge in arm]
-        found |= {edge: sum(lengths[index:]) for index, edge in enumerate(arm)}
-    return found
-
-
-def merge_traffic(options: Merge) -> str:
-    """The route file: vehicles that enter evenly on both arms."""
-    highway, ramp = (" ".join(e for e in arm if e[0] != ":") for arm in (HIGHWAY, RAMP))
-    flow = '<flow id="{0}" type="car" route="{0}" begin="1" end="86400" vehsPerHour="{1:g}" '
-    flow += 'departSpeed="{2:g}" departLane="free"/>'
-    return (
-        f"<routes>{options.vehicle_type.to_xml('car', options.speed_limit)}"
-        f'<route id="highway" edges="{highway}"/><route id="ramp" edges="{ramp}"/>'
-        + flow.format("highway", options.highway_per_hour, options.highway_entry_speed)
-        + flow.format("ramp", options.ramp_per_hour, options.ramp_entry_speed)
-        + "</routes>"
-    )
-
-
-def _check(options: Merge) -> None:
-    require(
-        1 <= options.num_learners <= 30,
-        f"num_learners = {options.num_learners}",
-        "1 to 30 of about 50 vehicles",
-        "The paper has 5.",
-    )
-    positive = ("step_seconds", "max_accel", "epoch_steps", "highway_per_hour", "ramp_per_hour")
-    for name in positive:
-        value = getattr(options, name)
-        require(value > 0, f"{name} = {value}", f"{name} > 0", "Give a positive number.")

@@ -63,27 +63,34 @@ def relative_state(
     return rows
 
 
-def lane_state(
-    position: float,
-    speed: float,
-    ahead: tuple[float, float] | None,
-    behind: tuple[float, float] | None,
-    *,
-    length: float,
-    is_relative: bool,
-) -> tuple[float, ...]:
-    """The six numbers on an open road, from gaps and speeds of the neighbours, if there are any.
+Neighbour = tuple[float, float]
+"""Gap to a neighbour, bumper to bumper, and its speed, both scaled."""
 
-    >>> lane_state(0.5, 0.25, (0.125, 0.5), None, length=0.125, is_relative=False)
+
+def lane_state(
+    position: float, speed: float, ahead: Neighbour | None, behind: Neighbour | None, length: float
+) -> tuple[float, ...]:
+    """The absolute state on an open road; where nobody is, the ends of the road stand in.
+
+    >>> lane_state(0.5, 0.25, (0.125, 0.5), None, 0.125)
     (0.5, 0.25, 0.75, 0.5, 0.0, 0.0)
     """
-    if is_relative:
-        gap_ahead, speed_ahead = ahead or (1.0, 1.0)
-        gap_behind, speed_behind = behind or (1.0, 0.0)
-        return position, speed, speed_ahead - speed, gap_ahead, speed - speed_behind, gap_behind
     before = (position + ahead[0] + length, ahead[1]) if ahead else (1.0, 1.0)
     after = (position - behind[0] - length, behind[1]) if behind else (0.0, 0.0)
     return position, speed, *before, *after
+
+
+def gap_state(
+    position: float, speed: float, ahead: Neighbour | None, behind: Neighbour | None, length: float
+) -> tuple[float, ...]:
+    """The relative state on an open road; where nobody is, the gap is the whole of it.
+
+    >>> gap_state(0.5, 0.25, (0.125, 0.5), None, 0.125)
+    (0.5, 0.25, 0.25, 0.125, 0.25, 1.0)
+    """
+    gap_ahead, speed_ahead = ahead or (1.0, 1.0)
+    gap_behind, speed_behind = behind or (1.0, 0.0)
+    return position, speed, speed_ahead - speed, gap_ahead, speed - speed_behind, gap_behind
 
 
 def normalised_average_speed(speeds: Sequence[float], speed_limit: float) -> float:

@@ -30,13 +30,9 @@ def test_the_relative_state_has_gaps_that_wrap_around_the_loop():
 
 
 def test_on_an_open_road_missing_neighbours_get_the_ends_of_it():
-    alone = sensing.lane_state(0.5, 0.25, None, None, length=0.1, is_relative=False)
-    assert alone == (0.5, 0.25, 1.0, 1.0, 0.0, 0.0)
-    relative = sensing.lane_state(0.5, 0.25, None, None, length=0.1, is_relative=True)
-    assert relative == (0.5, 0.25, 0.75, 1.0, 0.25, 1.0)
-    both = sensing.lane_state(
-        0.5, 0.25, (0.125, 0.5), (0.25, 0.75), length=0.125, is_relative=False
-    )
+    assert sensing.lane_state(0.5, 0.25, None, None, 0.1) == (0.5, 0.25, 1.0, 1.0, 0.0, 0.0)
+    assert sensing.gap_state(0.5, 0.25, None, None, 0.1) == (0.5, 0.25, 0.75, 1.0, 0.25, 1.0)
+    both = sensing.lane_state(0.5, 0.25, (0.125, 0.5), (0.25, 0.75), 0.125)
     assert both == (0.5, 0.25, 0.75, 0.5, 0.125, 0.75)
 
 

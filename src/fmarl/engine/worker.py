@@ -1,0 +1,93 @@
+"""One slot of play: what happens inside a worker, written so that it needs no process.
+
+A slot has exactly P transitions. It goes on where the last one stopped; when an epoch is over, the
+world is reset at once with the next epoch's seed and the slot goes on.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fmarl.engine.acting import Policy, bind, clipped, slot_noise
+from fmarl.engine.batch import (
+    Batch,
+    Snapshot,
+    advance,
+    empty_batch,
+    epoch_start,
+    observation_digest,
+)
+from fmarl.engine.seeds import epoch_seed, slot_generator
+from fmarl.errors import BadInput
+from fmarl.worlds.world import Step, World
+
+
+@dataclass
+class Player:
+    """A world in use: who it is for the seeds, where it stands, and what to act on next."""
+
+    world: World
+    run_seed: int
+    index: int
+    """Number of this world among those of the run."""
+    snapshot: Snapshot
+    observation: np.ndarray
+
+
+def start(world: World, run_seed: int, index: int = 0) -> Player:
+    """Begin the first epoch."""
+    return restore(world, run_seed, index, epoch_start(world.spec))
+
+
+def restore(world: World, run_seed: int, index: int, snapshot: Snapshot) -> Player:
+    """Lead a world back to where a snapshot was taken, by playing its epoch again.
+
+    Raises `BadInput` if the world shows something else there than it did before.
+    """
+    observation = world.reset(epoch_seed(run_seed, index, snapshot.epoch))
+    for action in clipped(snapshot.actions, world.spec):
+        step = world.step(action)
+        observation = step.observation
+        if step.over:
+            raise _differs(world, snapshot)
+    digest = observation_digest(observation)
+    if snapshot.digest not in ("", digest):
+        raise _differs(world, snapshot)
+    return Player(world, run_seed, index, snapshot._replace(digest=digest), observation.copy())
+
+
+def play_slot(player: Player, policy: Policy, slot: int, steps: int) -> Batch:
+    """Play a slot and remember where it led; bit for bit a function of seeds, policy and start."""
+    world, spec = player.world, player.world.spec
+    noise = slot_noise(policy, spec, slot_generator(player.run_seed, player.index, slot), steps)
+    act = bind(policy, spec)
+    batch = empty_batch(spec, steps, player.snapshot.epoch, len(player.snapshot.actions))
+    epoch, observation = batch.epoch, player.observation
+    for time in range(steps):
+        batch.observation[time] = observation  # before the step, for a world may reuse its arrays
+        batch.action[time] = action = act(observation, noise[time])
+        step = world.step(clipped(action, spec))
+        _write(batch, time, step)
+        observation = step.observation
+        if step.over:
+            batch.over[time] = True
+            epoch += 1
+            observation = world.reset(epoch_seed(player.run_seed, player.index, epoch))
+    batch.next_observation[:] = player.observation = observation.copy()
+    player.snapshot = advance(player.snapshot, batch)
+    return batch
+
+
+def _write(batch: Batch, time: int, step: Step) -> None:
+    batch.successor[time] = step.successor
+    batch.reward[time] = step.reward
+    batch.present[time] = step.present
+    batch.terminated[time] = step.terminated
+    batch.truncated[time] = step.truncated
+
+
+def _differs(world: World, snapshot: Snapshot) -> BadInput:
+    return BadInput(
+        f"world {world.spec.name} did not repeat itself: epoch {snapshot.epoch} differs after "
+        f"{len(snapshot.actions)} steps. A world must be deterministic; was its version changed?"
+    )

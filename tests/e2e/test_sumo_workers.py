@@ -1,0 +1,119 @@
+"""Real SUMO in real workers: killed, stopped and missing; the batches never show it."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fmarl.engine.acting import Policy, random_parameters
+from fmarl.engine.keeper import Care
+from fmarl.engine.protocol import WorldMaker
+from fmarl.engine.rollout import Rollout
+from fmarl.errors import BadInput
+
+FACTORY = "fmarl.worlds.named:make_world"
+ROADS = {
+    "figure-eight": WorldMaker("figure-eight", {"epoch_steps": 600}, FACTORY),
+    "merge": WorldMaker("merge", {"epoch_steps": 300, "warm_up_steps": 400}, FACTORY),
+}
+
+
+def play(rollout: Rollout, slots: int, disturb=lambda rollout: None) -> list[str]:
+    """Digests of some slots; before each, something may be set off that happens in mid-slot."""
+    policy = Policy("sampled", random_parameters(rollout.specs[0]))
+    digests = []
+    for _ in range(slots):
+        trouble = disturb(rollout)
+        digests += [batch.digest() for batch in rollout.play(policy, 250)]
+        if trouble is not None:
+            trouble.join()  # it may come after the slot, but not after the worker has gone
+    return digests
+
+
+def kill_soon(seconds: float, what: int):
+    """Send a signal to the first worker in a moment, from another thread."""
+
+    def disturb(rollout: Rollout) -> threading.Timer | None:
+        pid = rollout.pids[0]
+        if pid is None:
+            return None
+        timer = threading.Timer(seconds, os.kill, (pid, what))
+        timer.start()
+        return timer
+
+    return disturb
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_killing_sumo_at_twenty_random_moments_changes_nothing(road):
+    random = np.random.default_rng(20)
+    with Rollout([ROADS[road]], run_seed=7) as calm:
+        expected = play(calm, 20)
+    with Rollout([ROADS[road]], run_seed=7) as troubled:
+        found = play(
+            troubled,
+            20,
+            lambda rollout: kill_soon(float(random.uniform(0, 0.02)), signal.SIGKILL)(rollout),
+        )
+        codes = [event.code for event in troubled.events]
+    assert found == expected
+    assert codes.count("WORLD_CRASHED") >= 15  # a few may come before the slot has begun
+    assert codes.count("WORLD_RESTORED") == codes.count("WORLD_CRASHED")
+
+
+def test_a_stopped_simulation_is_noticed_and_replaced():
+    care = Care(timeout_seconds=3.0)
+    with Rollout([ROADS["figure-eight"]], run_seed=1) as calm:
+        expected = play(calm, 3)
+    with Rollout([ROADS["figure-eight"]], run_seed=1, care=care) as troubled:
+        found = play(troubled, 1)
+        found += play(troubled, 1, kill_soon(0.004, signal.SIGSTOP))
+        found += play(troubled, 1)
+        assert [event.code for event in troubled.events][:1] == ["WORLD_HUNG"]
+    assert found == expected
+
+
+def test_a_checkpoint_brings_a_road_back_to_the_same_bits_in_a_new_run():
+    with Rollout([ROADS["merge"]], run_seed=3) as first:
+        play(first, 2)
+        slot, snapshots = first.slot, first.snapshots
+        expected = play(first, 2)
+    with Rollout([ROADS["merge"]], run_seed=3) as second:
+        second.restore(snapshots, slot)
+        assert play(second, 2) == expected
+
+
+def test_two_roads_at_once_give_what_each_gives_alone():
+    makers = [ROADS["figure-eight"], ROADS["figure-eight"]]
+    with Rollout(makers, run_seed=5) as both:
+        together = play(both, 3)
+    assert together[0] != together[1]  # each world has its own seeds
+    with Rollout(makers, run_seed=5) as again:
+        assert play(again, 3) == together
+
+
+def test_workers_never_load_jax():
+    with Rollout([ROADS["figure-eight"]], run_seed=0) as rollout:
+        (names,) = rollout.modules()
+    assert "libsumo" in names
+    assert not {"jax", "jaxlib", "matplotlib"} & set(names)
+
+
+def test_a_missing_sumo_is_told_in_one_line(tmp_path: Path):
+    (tmp_path / "libsumo.py").write_text("raise ImportError('libGL.so.1: cannot open')")
+    care = Care(environment={"PYTHONPATH": str(tmp_path)})
+    with pytest.raises(BadInput, match=r"libGL.*pip install libsumo==1\.28\.0"):
+        Rollout([ROADS["figure-eight"]], run_seed=0, care=care)
+
+
+def test_no_simulation_outlives_its_run():
+    with Rollout([ROADS["figure-eight"]], run_seed=0) as rollout:
+        pid = rollout.pids[0]
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{pid}").exists()

@@ -1,0 +1,167 @@
+"""Rollouts with real processes, undisturbed or refused; disturbed ones are in `tests/e2e`."""
+
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fmarl.engine.acting import Policy, random_parameters
+from fmarl.engine.batch import epoch_start
+from fmarl.engine.keeper import Care, WorldFailed
+from fmarl.engine.protocol import WorldMaker
+from fmarl.engine.rollout import Rollout
+from fmarl.engine.worker import play_slot, start
+from fmarl.errors import BadInput
+from unit.engine.tiny_world import TinyWorld
+
+TESTS = str(Path(__file__).parents[2])
+CARE = Care(environment={"PYTHONPATH": TESTS})
+SPEC = TinyWorld("tiny").spec
+POLICY = Policy("sampled", random_parameters(SPEC, (8, 8)))
+
+
+def maker(**options):
+    return WorldMaker("tiny", options, "unit.engine.tiny_world:make")
+
+
+def in_this_process(index, slots, steps, policy=POLICY, **options):
+    player = start(TinyWorld("tiny", **options), 4, index)
+    return [play_slot(player, policy, slot, steps).digest() for slot in range(slots)]
+
+
+def test_two_worlds_at_once_give_what_one_after_another_gives():
+    with Rollout([maker(), maker(epoch_steps=17)], run_seed=4, care=CARE) as rollout:
+        slots = [[batch.digest() for batch in rollout.play(POLICY, 30)] for _ in range(5)]
+        assert rollout.events == []
+    first, second = zip(*slots, strict=True)
+    assert list(first) == in_this_process(0, 5, 30)
+    assert list(second) == in_this_process(1, 5, 30, epoch_steps=17)
+
+
+def test_each_world_may_have_its_own_policy_and_its_own_shapes():
+    discrete = TinyWorld("tiny", is_discrete=True, num_actions=3, num_agents=5)
+    other = Policy("sampled", random_parameters(discrete.spec, (4,)), "relu")
+    options = {"is_discrete": True, "num_actions": 3, "num_agents": 5}
+    with Rollout([maker(), maker(**options)], run_seed=4, care=CARE) as rollout:
+        assert rollout.specs == [SPEC, discrete.spec]
+        digests = [batch.digest() for batch in rollout.play([POLICY, other], 30)]
+    assert digests[0] == in_this_process(0, 1, 30)[0]
+    assert digests[1] == in_this_process(1, 1, 30, other, **options)[0]
+
+
+def test_a_resumed_rollout_goes_on_as_if_it_had_never_stopped():
+    makers = [maker(), maker()]
+    with Rollout(makers, run_seed=4, care=CARE) as rollout:
+        for _ in range(3):
+            rollout.play(POLICY, 30)
+        slot, snapshots = rollout.slot, rollout.snapshots
+        expected = [batch.digest() for batch in rollout.play(POLICY, 30)]
+    with Rollout(makers, run_seed=4, care=CARE) as resumed:
+        resumed.restore(snapshots, slot)
+        assert [batch.digest() for batch in resumed.play(POLICY, 30)] == expected
+        resumed.restore(snapshots, slot)  # and back again, in the same processes
+        assert [batch.digest() for batch in resumed.play(POLICY, 30)] == expected
+        resumed.restore([epoch_start(SPEC, 5)] * 2, 0)
+        assert [batch.epoch for batch in resumed.play(POLICY, 5)] == [5, 5]
+
+
+def test_a_worker_never_loads_jax_or_what_draws_and_reports():
+    with Rollout([maker()], run_seed=4, care=CARE) as rollout:
+        rollout.play(POLICY, 5)
+        [names] = rollout.modules()
+    assert {"numpy", "fmarl.engine.worker"} <= set(names)
+    assert not set(names) & {"jax", "jaxlib", "matplotlib", "fmarl.cli", "fmarl.report"}
+
+
+def test_a_refusing_world_refuses_in_one_line_and_is_not_restarted(tmp_path):
+    flag = str(tmp_path / "once")
+    troubled = maker(trouble="refuse", trouble_step=33, flag=flag)
+    with Rollout([maker(), troubled], run_seed=4, care=CARE) as rollout:
+        rollout.play(POLICY, 30)
+        with pytest.raises(BadInput) as refusal:
+            rollout.play(POLICY, 30)
+        assert str(refusal.value) == "throttle = 2 is not allowed: -1 <= throttle <= 1. Ease off."
+        assert rollout.events == [] and rollout.slot == 1
+        batches = rollout.play(POLICY, 30)  # all or nothing: both worlds play slot 1 again
+    assert [batch.digest() for batch in batches] == [in_this_process(i, 2, 30)[1] for i in (0, 1)]
+
+
+def test_a_world_that_can_not_be_made_says_why():
+    missing = WorldMaker("tiny", {}, "unit.engine.tiny_world:make_missing")
+    with pytest.raises(BadInput, match=r"^SUMO is not allowed: an installed libsumo"):
+        Rollout([maker(), missing], run_seed=4, care=CARE)
+
+
+def test_a_world_that_always_dies_ends_in_one_clear_error():
+    care = replace(CARE, max_restarts=1)
+    with Rollout([maker(trouble="bug", trouble_step=3)], run_seed=4, care=care) as rollout:
+        with pytest.raises(WorldFailed) as failure:
+            rollout.play(POLICY, 30)
+        codes = [event.code for event in rollout.events]
+    assert codes == ["WORLD_CRASHED", "WORLD_RESTORED", "WORLD_CRASHED"]
+    assert str(failure.value) == (
+        "world 0 (tiny) was lost 2 times in a row in slot 0; the last time it left with code 1: "
+        "ZeroDivisionError: integer division or modulo by zero."
+    )
+
+
+def test_a_world_that_is_not_deterministic_is_found_out_at_its_restoration():
+    with Rollout([maker(memory="own")], run_seed=4, care=CARE) as rollout:
+        rollout.play(POLICY, 3)
+        pid = rollout.pids[0]
+        assert pid is not None
+        os.kill(pid, 9)
+        with pytest.raises(BadInput, match="tiny did not repeat itself"):
+            rollout.play(POLICY, 3)
+
+
+def test_wrong_use_is_refused_before_a_worker_hears_of_it():
+    rollout = Rollout([maker()], run_seed=4, care=CARE)
+    wrong = epoch_start(TinyWorld("tiny", num_agents=9).spec)
+    with rollout:
+        for use in (
+            lambda: rollout.play(POLICY, 0),
+            lambda: rollout.play([POLICY, POLICY], 3),
+            lambda: rollout.play(Policy("sampled"), 3),
+            lambda: rollout.restore([], 0),
+            lambda: rollout.restore([wrong], 0),
+        ):
+            with pytest.raises(BadInput):
+                use()
+        assert rollout.play(POLICY, 3)[0].digest() == in_this_process(0, 1, 3)[0]
+    rollout.close()
+    with pytest.raises(BadInput, match="closed"):
+        rollout.play(POLICY, 3)
+
+
+def test_starting_and_stopping_leaves_no_descriptor_no_directory_and_no_process(
+    tmp_path, monkeypatch
+):
+    def held():
+        return sorted(os.listdir("/proc/self/fd"))
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Rollout([maker()], run_seed=4, care=CARE):
+        before = held()
+        assert len(os.listdir(tmp_path)) == 1
+    after_one = held()
+    pids = []
+    for _ in range(6):
+        with Rollout([maker()], run_seed=4, care=CARE) as rollout:
+            rollout.play(POLICY, 5)
+            pids += rollout.pids
+        rollout.close()
+    assert os.listdir(tmp_path) == []
+    assert held() == after_one and len(after_one) < len(before)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_arrays_of_a_batch_can_be_written_and_are_not_shared():
+    with Rollout([maker()], run_seed=4, care=CARE) as rollout:
+        first, second = (rollout.play(POLICY, 10)[0] for _ in range(2))
+        kept = second.digest()
+        first.reward[:] = 7
+        assert np.all(first.reward == 7) and second.digest() == kept
