@@ -1,8 +1,18 @@
-"""`python -m fmarl`: the same as the command `fmarl`."""
+"""The command `fmarl`, and `python -m fmarl`: quiet when stopped, even while still loading."""
 
 import sys
 
-from fmarl.cli import main
+
+def run() -> int:
+    """Load the commands and run one."""
+    try:
+        from fmarl.cli import main
+
+        return main()
+    except KeyboardInterrupt:
+        sys.stderr.write("fmarl: stopped\n")
+        return 130
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

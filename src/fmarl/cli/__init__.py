@@ -52,9 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadInput as error:
         sys.stderr.write(f"fmarl: {_one_line(str(error))}\n")
         return BAD_INPUT
-    except KeyboardInterrupt:
-        sys.stderr.write("fmarl: stopped\n")
-        return 130
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

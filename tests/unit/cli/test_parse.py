@@ -1,5 +1,6 @@
 import pytest
 
+from fmarl.__main__ import run
 from fmarl.cli import COMMANDS, main, parse
 from fmarl.cli.bounds import Bounds
 from fmarl.errors import BadInput
@@ -54,5 +55,6 @@ def test_an_interrupt_ends_with_code_130_and_one_line(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Bounds, "run", interrupted)
-    assert main(["bounds"]) == 130
+    monkeypatch.setattr("sys.argv", ["fmarl", "bounds"])
+    assert run() == 130
     assert capsys.readouterr().err == "fmarl: stopped\n"

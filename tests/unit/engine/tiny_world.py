@@ -52,7 +52,8 @@ class TinyWorld:
         shape = (self.spec.num_agents, self.spec.observation_size)
         self.state = self.rng.uniform(0.1, 0.9, shape)
         if self.memory:  # breaks the law on purpose: another process, another world
-            self.state[0, 0] = (os.getpid() % 1000) / 2000 + 0.2
+            # A small interval of starts, on which three steps of the map are one to one.
+            self.state[0, 3] = 0.2 + os.getpid() % 997 / 20_000
         self.time = 0
         return self.state.astype(np.float32)
 

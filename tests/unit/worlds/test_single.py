@@ -24,7 +24,7 @@ def test_one_policy_sees_and_drives_all_agents():
         assert observation.shape == (30,)
         steps = [env.step(np.ones(5, dtype=np.float32)) for _ in range(5)]
         assert [step[3] for step in steps] == [False] * 4 + [True]
-        assert all(0 < step[1] < 1 for step in steps)
+        assert all(0 < float(step[1]) < 1 for step in steps)
 
 
 def test_seeds_repeat_and_later_epochs_differ():
