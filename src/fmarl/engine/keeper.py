@@ -13,7 +13,7 @@ from fmarl.engine import protocol
 from fmarl.engine.batch import Batch, Snapshot, advance, epoch_start
 from fmarl.engine.process import WORLD_CRASHED, WorldLost, WorldProcess
 from fmarl.engine.protocol import WorldMaker
-from fmarl.engine.wire import Garbled, Message
+from fmarl.wire import Garbled, Message
 from fmarl.worlds.world import WorldSpec
 
 WORLD_RESTORED = "WORLD_RESTORED"

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from fmarl.engine import wire
-from fmarl.engine.wire import Garbled, Message
+from fmarl import wire
 from fmarl.errors import BadInput
+from fmarl.wire import Garbled, Message
 
 WORLD_CRASHED = "WORLD_CRASHED"
 WORLD_HUNG = "WORLD_HUNG"

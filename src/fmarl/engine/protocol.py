@@ -18,7 +18,7 @@ import numpy as np
 
 from fmarl.engine.acting import Policy, PolicyParameters
 from fmarl.engine.batch import Batch, Snapshot, empty_batch
-from fmarl.engine.wire import Garbled, Message
+from fmarl.wire import Garbled, Message
 from fmarl.worlds.world import World, WorldSpec
 
 

@@ -13,11 +13,12 @@ import sys
 import threading
 from contextlib import suppress
 
-from fmarl.engine import protocol, wire
+from fmarl import wire
+from fmarl.engine import protocol
 from fmarl.engine.batch import epoch_start
-from fmarl.engine.wire import Message
 from fmarl.engine.worker import Player, play_slot, restore
 from fmarl.errors import BadInput
+from fmarl.wire import Message
 from fmarl.worlds.world import World
 
 

@@ -53,13 +53,14 @@ def test_the_readme_table_is_what_the_demo_prints(fmarl, tmp_path: Path):
         assert numbers == [word for word in cells if re.fullmatch(r"[\d.]+", word)][-5:]
 
 
-def test_the_readme_python_example_runs():
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+@pytest.mark.parametrize(("page", "words"), [("README.md", 2), ("docs/worlds.md", 0)])
+def test_the_python_on_a_page_runs(page, words):
+    code = re.search(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert code is not None
     done = subprocess.run(
         [sys.executable, "-c", code[1]], capture_output=True, text=True, check=True
     )
-    assert len(done.stdout.split()) == 2
+    assert len(done.stdout.split()) == words
 
 
 def test_every_command_is_in_the_readme():

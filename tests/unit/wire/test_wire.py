@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fmarl.engine import protocol, wire
+from fmarl import wire
+from fmarl.engine import protocol
 from fmarl.engine.acting import Policy, random_parameters
 from fmarl.engine.batch import empty_batch, epoch_start
-from fmarl.engine.wire import Garbled, Message, decode, encode
+from fmarl.wire import Garbled, Message, decode, encode
 from unit.engine.tiny_world import TinyWorld
 
 SPEC = TinyWorld("tiny").spec

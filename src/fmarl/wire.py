@@ -1,4 +1,4 @@
-"""Messages between a run and its worker processes: a word, some facts in JSON, some arrays.
+"""Messages between processes of a run: a word, some facts in JSON, some arrays.
 
     magic 4 bytes | length of head, 4 bytes | length of body, 8 bytes | head | body
 
