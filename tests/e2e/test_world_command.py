@@ -49,6 +49,16 @@ def test_frames_and_a_picture_are_written(fmarl, tmp_path: Path):
     assert "</svg>" in picture.read_text()
 
 
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("merge", "stop-and-go"), ("gym:CartPole-v1", "gym:ID"), ("toy-bumpy", "flat")],
+)
+def test_every_world_has_a_manual(fmarl, word, said):
+    done = fmarl("world", word, "--about")
+    assert done.returncode == 0
+    assert said in done.stdout
+
+
 def test_worlds_of_others_are_played_too(fmarl):
     done = fmarl("world", "gym:CartPole-v1", "--epochs", "1", "--set", "num_agents=3")
     assert "3 agents, 4 numbers seen, 2 choices" in done.stdout

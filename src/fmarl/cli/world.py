@@ -13,7 +13,7 @@ from fmarl.cli.output import Flag, console, print_json, print_lines, print_table
 from fmarl.errors import BadInput, require
 from fmarl.records.frames import write_frames
 from fmarl.report.statistics import mean_interval
-from fmarl.worlds.named import make_world
+from fmarl.worlds.named import make_world, manual
 from fmarl.worlds.options import parse_changes
 from fmarl.worlds.world import Action, World, WorldSpec
 
@@ -40,11 +40,16 @@ class WorldCommand:
     """Record where every vehicle was in the last epoch to this file (.npz)."""
     plot: Path | None = None
     """Draw the road and its vehicles to this file (.png, .pdf or .svg)."""
+    about: Flag = False
+    """Print the world's manual, and nothing else."""
     json: Flag = False
     """Print everything as JSON."""
 
     def run(self) -> int:
         """Play and print."""
+        if self.about:
+            print_lines(manual(self.world))
+            return 0
         require(self.epochs >= 1, f"epochs = {self.epochs}", "epochs >= 1", "Play at least one.")
         require(self.seed >= 0, f"seed = {self.seed}", "seed >= 0", "Use a seed such as 0.")
         with make_world(self.world, **self._options()) as world:

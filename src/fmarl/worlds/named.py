@@ -1,6 +1,8 @@
 """From what a user types to a world: a road's word, `gym:ID`, `pettingzoo:MODULE`, or a toy."""
 
 import difflib
+import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +37,23 @@ def make_world(word: str, **options: Any) -> World:
         return FAMILIES[family](name, **options)
     if word in WORLDS:
         return WORLDS[word](**options)
+    raise _unknown(word)
+
+
+def manual(word: str) -> str:
+    """What a world is: for a road the docstring of its file, for the others of their maker.
+
+    >>> manual("figure-eight").splitlines()[0]
+    'Figure Eight: 14 vehicles on a closed loop that crosses itself, half of them learning.'
+    """
+    maker = WORLDS.get(word) or FAMILIES.get(word.partition(":")[0])
+    if maker is None:
+        raise _unknown(word)
+    road = sys.modules[maker.__module__].__doc__ if maker.__name__ == "make" else None
+    return inspect.cleandoc(road or maker.__doc__ or "")
+
+
+def _unknown(word: str) -> BadInput:
     close = difflib.get_close_matches(word, WORLDS, n=1)
     hint = f"Did you mean {close[0]}?" if close else "Or gym:CartPole-v1, pettingzoo:MODULE."
-    raise BadInput(f"world {word!r:.60} is not known: {', '.join(WORLDS)}. {hint}")
+    return BadInput(f"world {word!r:.60} is not known: {', '.join(WORLDS)}. {hint}")

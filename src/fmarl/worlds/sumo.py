@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from fmarl.errors import BadInput, require
+from fmarl.worlds.roads.network import is_whole
 
 TESTED_VERSION = "1.28.0"
 """Results repeat bit for bit within one SUMO version, and only there."""
@@ -28,6 +29,12 @@ class SumoSession:
             "a second SUMO simulation in one process",
             "one at a time",
             "Close the first one, or use a process of its own.",
+        )
+        require(
+            is_whole(network),
+            f"network {network}",
+            "a whole file of SUMO's",
+            "Compile the road again.",
         )
         self._folder = tempfile.TemporaryDirectory(prefix="fmarl-sumo-")  # a route file of its own
         self._routes = Path(self._folder.name, "traffic.rou.xml")
@@ -121,7 +128,6 @@ def _arguments(
     Collisions are detected also inside junctions and counted on contact; the vehicles stay, so the
     step of the crash can be read like any other. No vehicle is ever moved away by teleporting.
     """
-    require(network.is_file(), f"network {network}", "an existing file", "Compile the road again.")
     fixed = {
         "--net-file": str(network),
         "--route-files": str(routes),

@@ -26,7 +26,7 @@ def compiled_network(road: Road) -> Path:
     """The file of a road's network; compiles it on first use if it is not a shipped one."""
     name = network_name(road)
     for folder in (SHIPPED, _cache()):
-        if (folder / name).is_file():
+        if (folder / name).is_file() and is_whole(folder / name):
             return folder / name
     return compile_network(road, _cache())
 
@@ -51,6 +51,14 @@ def compile_network(road: Road, folder: Path) -> Path:
         temporary.write_bytes(finished.read_bytes())
         temporary.replace(target)  # two processes may compile the same road at once
     return target
+
+
+def is_whole(network: Path) -> bool:
+    """Whether a file is a network to its end; SUMO itself crashes on one that is not."""
+    try:
+        return ElementTree.parse(network).getroot().tag == "net"
+    except (ElementTree.ParseError, OSError):
+        return False
 
 
 def lane_lengths(network: Path) -> dict[str, float]:
