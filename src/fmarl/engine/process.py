@@ -22,7 +22,7 @@ from fmarl.wire import Garbled, Message
 
 WORLD_CRASHED = "WORLD_CRASHED"
 WORLD_HUNG = "WORLD_HUNG"
-COMMAND = (sys.executable, "-P", "-X", "faulthandler", "-m", "fmarl.engine.serve")
+COMMAND = (sys.executable, "-P", "-u", "-X", "faulthandler", "-m", "fmarl.engine.serve")
 ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
 )
