@@ -146,19 +146,15 @@ class FigureEightWorld:
         self._reach = options.speed_limit * options.step_seconds / self._loop.length
         self._all = np.ones(len(self._learners), dtype=bool)
         self._none = ~self._all
-        self._steps_left = 0
-        self._session = SumoSession(network, step_seconds=options.step_seconds)
-
-    @property
-    def spec(self) -> WorldSpec:
-        """Shapes and limits."""
-        return WorldSpec(
+        self.spec = WorldSpec(
             name="figure-eight",
             num_agents=len(self._learners),
             observation_size=sensing.STATE_SIZE,
             num_actions=1,
-            epoch_steps=self.options.epoch_steps,
+            epoch_steps=options.epoch_steps,
         )
+        self._steps_left = 0
+        self._session = SumoSession(network, step_seconds=options.step_seconds)
 
     def reset(self, seed: int) -> Observation:
         """Put all vehicles at their starts, at rest."""

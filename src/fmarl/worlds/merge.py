@@ -90,6 +90,13 @@ class MergeWorld:
         self._way = self._to_exit[HIGHWAY[0]]
         self._gain = options.max_accel * options.step_seconds
         self._nobody = np.zeros(options.num_learners, dtype=bool)
+        self.spec = WorldSpec(
+            name="merge",
+            num_agents=options.num_learners,
+            observation_size=sensing.STATE_SIZE,
+            num_actions=1,
+            epoch_steps=options.epoch_steps,
+        )
         self._steps_left = 0
         self._session = SumoSession(network, step_seconds=options.step_seconds)
         self._speed_of = self._session.speed_of
@@ -99,17 +106,6 @@ class MergeWorld:
         self._edge_count = self._session.function("edge", "getLastStepVehicleNumber")
         self._arrived = self._session.function("simulation", "getArrivedIDList")
         self._departed = self._session.function("simulation", "getDepartedIDList")
-
-    @property
-    def spec(self) -> WorldSpec:
-        """Shapes and limits."""
-        return WorldSpec(
-            name="merge",
-            num_agents=self.options.num_learners,
-            observation_size=sensing.STATE_SIZE,
-            num_actions=1,
-            epoch_steps=self.options.epoch_steps,
-        )
 
     def reset(self, seed: int) -> Observation:
         """Fill the road, then draw the learners among the vehicles on it."""

@@ -75,9 +75,9 @@ def lane_state(
     >>> lane_state(0.5, 0.25, (0.125, 0.5), None, 0.125)
     (0.5, 0.25, 0.75, 0.5, 0.0, 0.0)
     """
-    before = (position + ahead[0] + length, ahead[1]) if ahead else (1.0, 1.0)
-    after = (position - behind[0] - length, behind[1]) if behind else (0.0, 0.0)
-    return position, speed, *before, *after
+    ahead_at, ahead_speed = (position + ahead[0] + length, ahead[1]) if ahead else (1.0, 1.0)
+    behind_at, behind_speed = (position - behind[0] - length, behind[1]) if behind else (0.0, 0.0)
+    return position, speed, ahead_at, ahead_speed, behind_at, behind_speed
 
 
 def gap_state(
