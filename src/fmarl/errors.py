@@ -1,5 +1,7 @@
 """What the user got wrong, said in one line: the value, what is allowed, how to fix it."""
 
+import math
+
 
 class BadInput(ValueError):  # noqa: N818 — it reads as what happened
     """Input that can not be used. The command line prints it as one line and exits with code 2."""
@@ -14,3 +16,15 @@ def require(holds: bool, what: str, allowed: str, fix: str) -> None:
     """
     if not holds:
         raise BadInput(f"{what} is not allowed: {allowed}. {fix}")
+
+
+def require_positive(**numbers: float | int) -> None:
+    """Raise `BadInput` on the first number that is not positive and finite.
+
+    >>> require_positive(radius=0.0)
+    Traceback (most recent call last):
+    fmarl.errors.BadInput: radius = 0.0 is not allowed: radius > 0. Give a positive number.
+    """
+    for name, value in numbers.items():
+        holds = math.isfinite(value) and value > 0
+        require(holds, f"{name} = {value}", f"{name} > 0", "Give a positive number.")

@@ -40,8 +40,6 @@ from oracles.plans import (
 
 NEAR: dict[str, Any] = {"rel": 1e-10}
 seeds = st.integers(0, 10**6)
-rates = st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20)
-multisets = st.lists(st.integers(1, 12), min_size=1, max_size=9)
 
 
 # The planner.

@@ -12,35 +12,12 @@ import pytest
 from fmarl import topology
 from fmarl.reproduce.paper import FAST_TO_SLOW, INITIAL_GRADIENT_NORM, TABLE_4
 from fmarl.theory import (
-    Plan,
     Problem,
     make_plan,
     normalised_utility,
     printed,
     utility,
 )
-from fmarl.theory import learning_rate as steps
-from fmarl.theory.exact import exact_gradient_norms
-
-QUIET = Problem(smoothness=1.0, gradient_noise=0.0, initial_gap=0.5)
-SPREAD = np.array([15, 13, 11, 9, 7, 5, 3])
-UNEVEN = np.array([15, 3, 3, 3, 3, 3, 3])
-VERY_UNEVEN = np.array([15] + [1] * 30)
-EVENLY = np.arange(15, 0, -1)
-MIXING_13 = topology.constant_weights(topology.paper_13(), 0.1, 1)
-
-
-def _long(**parts) -> Plan:
-    return make_plan(sync_period=15, total_updates=6000, **parts)
-
-
-def _exceeds_by(bound, problem: Problem, plan: Plan) -> float:
-    """Left side of Eq. (10) over the printed bound; above 1 the bound is false."""
-    assert steps.learning_rate_condition(problem, plan) <= 1e-12  # the paper's own condition holds
-    return float(np.mean(exact_gradient_norms(problem, plan)) / bound(problem, plan).total)
-
-
-# Table IV: what its digits decide, and what they leave open.
 
 
 @pytest.mark.parametrize(
@@ -200,7 +177,7 @@ def _connectivity(graph: networkx.Graph) -> float:
 def test_table_4_contradicts_the_bound_it_is_said_to_confirm():
     norm = {row.label: row.gradient_norm for row in TABLE_4}
     problem = Problem(smoothness=1.0, gradient_noise=1.0)
-    busy = _long(num_agents=7, learning_rate=0.01)
+    busy = make_plan(sync_period=15, num_agents=7, learning_rate=0.01)
     varied = replace(busy, local_updates=np.array(FAST_TO_SLOW["10-15"]))
 
     bound = [printed.variation_bound(problem, plan).total for plan in (varied, busy)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from fmarl.errors import require
+from fmarl.errors import require_positive
 
 SPEED_MODES = {
     "aggressive": 0,
@@ -42,7 +42,7 @@ class VehicleType:
 
     def to_xml(self, name: str, speed_limit: float) -> str:
         """The element of a route file."""
-        _require_positive(accel=self.accel, decel=self.decel, length=self.length)
+        require_positive(accel=self.accel, decel=self.decel, length=self.length)
         return (
             f'<vType id="{name}" carFollowModel="{self.car_following}" accel="{self.accel:g}" '
             f'decel="{self.decel:g}" sigma="0.5" tau="{self.headway_seconds:g}" '
@@ -79,13 +79,3 @@ class FlowDriver:
         wanted_gap = self.standing_gap + np.maximum(0.0, speed * self.headway_seconds + closing)
         crowding = np.square(wanted_gap / np.where(np.abs(gap) < 1e-3, 1e-3, gap))
         return self.accel * (1 - (speed / self.wanted_speed) ** self.exponent - crowding)
-
-
-def _require_positive(**numbers: float) -> None:
-    for name, value in numbers.items():
-        require(
-            bool(np.isfinite(value)) and value > 0,
-            f"{name} = {value}",
-            f"{name} > 0 and finite",
-            "Units are metres and seconds.",
-        )

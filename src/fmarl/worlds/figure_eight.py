@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Float, Float32
 
-from fmarl.errors import BadInput, require
+from fmarl.errors import BadInput, require, require_positive
 from fmarl.worlds import sensing
 from fmarl.worlds.driving import FlowDriver, VehicleType
 from fmarl.worlds.loop import Loop, flow_placement, loop_traffic
@@ -277,6 +277,9 @@ def _check(options: FigureEight) -> None:
         "each once",
         "Remove doubles.",
     )
-    for name in ("step_seconds", "max_accel", "speed_limit", "epoch_steps"):
-        value = getattr(options, name)
-        require(value > 0, f"{name} = {value}", f"{name} > 0", "Give a positive number.")
+    require_positive(
+        step_seconds=options.step_seconds,
+        max_accel=options.max_accel,
+        speed_limit=options.speed_limit,
+        epoch_steps=options.epoch_steps,
+    )

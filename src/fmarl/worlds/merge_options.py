@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fmarl.errors import BadInput, require
+from fmarl.errors import BadInput, require, require_positive
 from fmarl.worlds.driving import VehicleType
 from fmarl.worlds.roads import Road, merge_road
 
@@ -136,7 +136,11 @@ def check_options(options: Merge) -> None:
         "1 to 30 of about 50 vehicles",
         "The paper has 5.",
     )
-    positive = ("step_seconds", "steps_per_action", "max_accel", "epoch_steps")
-    for name in (*positive, "highway_per_hour", "ramp_per_hour"):
-        value = getattr(options, name)
-        require(value > 0, f"{name} = {value}", f"{name} > 0", "Give a positive number.")
+    require_positive(
+        step_seconds=options.step_seconds,
+        steps_per_action=options.steps_per_action,
+        max_accel=options.max_accel,
+        epoch_steps=options.epoch_steps,
+        highway_per_hour=options.highway_per_hour,
+        ramp_per_hour=options.ramp_per_hour,
+    )

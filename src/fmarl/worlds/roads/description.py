@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fmarl.errors import require
+from fmarl.errors import require_positive
 
 Point = tuple[float, float]
 
@@ -63,7 +63,7 @@ def figure_eight_road(
     >>> round(sum(edge.length for edge in road.edges), 2)
     402.74
     """
-    _require_positive(radius=radius, speed_limit=speed_limit)
+    require_positive(radius=radius, speed_limit=speed_limit)
     r, arc = radius, 1.5 * math.pi * radius
     upper = _arc(lambda t: (r * (1 - math.cos(t)), r * (1 + math.sin(t))), 0.0, 1.5, shape_points)
     lower = _arc(lambda t: (-r + r * math.cos(t), -r + r * math.sin(t)), 0.5, 2.0, shape_points)
@@ -108,7 +108,7 @@ def merge_road(
     Nobody has priority by sign, so the ramp goes first, for it comes from the right. That is what
     makes the stop-and-go waves.
     """
-    _require_positive(before=before, after=after, ramp=ramp, inflow=inflow, speed_limit=speed_limit)
+    require_positive(before=before, after=after, ramp=ramp, inflow=inflow, speed_limit=speed_limit)
     slope = math.sqrt(0.5)
     outer, inner = (
         (before - (ramp + inflow) * slope, -(ramp + inflow) * slope),
@@ -144,13 +144,3 @@ def _arc(
 ) -> tuple[Point, ...]:
     """Points of a curve between two angles, given in units of π."""
     return tuple(point(float(angle)) for angle in np.linspace(start, end, count) * math.pi)
-
-
-def _require_positive(**numbers: float) -> None:
-    for name, value in numbers.items():
-        require(
-            math.isfinite(value) and value > 0,
-            f"{name} = {value}",
-            f"{name} > 0 and finite",
-            "Lengths are in metres, speeds in metres per second.",
-        )
