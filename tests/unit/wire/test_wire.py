@@ -100,7 +100,7 @@ def test_waiting_ends_at_the_deadline_even_when_bytes_keep_dripping():
         begun = time.monotonic()
         with pytest.raises(TimeoutError):
             wire.receive(ours, begun + 0.05)
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - begun < 10
 
 
 @pytest.mark.parametrize(
