@@ -41,7 +41,7 @@ from jaxtyping import Float, Float32
 from fmarl.errors import BadInput, require, require_positive
 from fmarl.worlds import sensing
 from fmarl.worlds.driving import FlowDriver, VehicleType
-from fmarl.worlds.loop import Loop, flow_placement, loop_traffic
+from fmarl.worlds.loop import ORDER, Loop, flow_placement, lap_from, loop_traffic
 from fmarl.worlds.options import changed
 from fmarl.worlds.roads import Road, compiled_network, figure_eight_road
 from fmarl.worlds.sumo import SumoSession
@@ -81,6 +81,9 @@ class FigureEight:
     state: Literal["absolute", "relative"] = "absolute"
     start_jitter: float = 0.5
     """Metres by which each start is shifted at random, either way."""
+    renews_routes: bool = False
+    """Whether routes end after a lap and are renewed on its last edge, as in Flow: a vehicle there
+    announces itself late at the crossing, which makes drivers who yield 1 to 4 % faster."""
     warm_up_steps: int = 0
     """Steps that SUMO drives alone before the first observation."""
     step_seconds: float = 0.1
@@ -164,6 +167,7 @@ class FigureEightWorld:
         self._session.advance()  # the step in which they appear
         self._set_speed_modes()
         self._places = starts / self._loop.length
+        self._last_edges = (self._loop.edges_of(starts) - 1) % len(ORDER)
         self._speeds = [0.0] * options.num_vehicles
         self._scaled_speeds = np.zeros(options.num_vehicles)
         for _ in range(options.warm_up_steps):
@@ -208,6 +212,8 @@ class FigureEightWorld:
 
     def _drive(self, wanted: list[float]) -> bool:
         """One step of the simulation; whether somebody crashed in it."""
+        if self.options.renews_routes:
+            self._renew_routes()
         command, speeds, gain = self._session.command, self._speeds, self._gain
         for (vehicle, index), action in zip(self._controlled, wanted, strict=False):
             command(vehicle, max(speeds[index] + action * gain, 0.0))
@@ -243,6 +249,16 @@ class FigureEightWorld:
             set_mode(name, self.options.human_speed_mode)
         for name, _ in self._controlled:
             set_mode(name, self.options.learner_speed_mode)
+
+    def _renew_routes(self) -> None:
+        """Give a new lap to everybody who has begun the last edge of the old one."""
+        places = self._places * self._loop.length
+        edges = self._loop.edges_of(places)
+        begun = places - self._loop.edge_starts[edges] > 1.0  # metres: surely out of the junction
+        for number in np.flatnonzero(begun & (edges == self._last_edges)):
+            edge = int(edges[number])
+            self._session.api.vehicle.setRoute(self._names[number], lap_from(ORDER[edge]))
+            self._last_edges[number] = (edge - 1) % len(ORDER)
 
     def _drive_humans(self, driver: FlowDriver) -> None:
         """Flow's way: its own IDM outside junctions, SUMO's inside them."""

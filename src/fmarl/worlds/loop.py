@@ -89,13 +89,17 @@ def loop_traffic(loop: Loop, places: Float[np.ndarray, " vehicle"], options: "Fi
         _vehicle(number, "learner" if number in learners else "human", *loop.locate(float(place)))
         for number, place in enumerate(places)
     ]
-    return f"<routes>{types}{''.join(map(_route, ORDER))}{''.join(vehicles)}</routes>"
+    repeat = "" if options.renews_routes else f' repeat="{LAPS}"'
+    routes = [
+        f'<route id="from_{edge}" edges="{" ".join(lap_from(edge))}"{repeat}/>' for edge in ORDER
+    ]
+    return f"<routes>{types}{''.join(routes)}{''.join(vehicles)}</routes>"
 
 
-def _route(start: str) -> str:
-    turn = ORDER.index(start)
-    edges = " ".join(ORDER[turn:] + ORDER[:turn])
-    return f'<route id="from_{start}" edges="{edges}" repeat="{LAPS}"/>'
+def lap_from(edge: str) -> tuple[str, ...]:
+    """The edges of one lap that begins on this one."""
+    turn = ORDER.index(edge)
+    return ORDER[turn:] + ORDER[:turn]
 
 
 def _vehicle(number: int, kind: str, edge: int, metres: float) -> str:
