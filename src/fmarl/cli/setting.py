@@ -1,29 +1,18 @@
 """One setting in words, as flags and files give it, turned into a problem and a plan."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from fmarl.errors import BadInput, require
-from fmarl.theory import (
-    Plan,
-    Problem,
-    count_updates,
-    exponential_decay,
-    local_updates_from_times,
-    make_plan,
-    spread_local_updates,
-)
-from fmarl.topology import WEIGHTS, graph_from_text, paper_step_problem
+from fmarl.errors import require
+from fmarl.federation.words import read_local_updates, read_mixing
+from fmarl.theory import Plan, Problem, count_updates, exponential_decay, make_plan
+from fmarl.topology import graph_from_text, paper_step_problem
 
 LARGEST = {"num_agents": 1_000, "sync_period": 10_000, "consensus_rounds": 1_000}
 """Sizes of arrays, so that a slip of the finger does not fill the memory."""
 LARGEST_NUMBER = 10**12
-
-Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +87,9 @@ class Setting:
         )
         return make_plan(
             sync_period=self.sync_period,
-            local_updates=self._local_updates(),
+            local_updates=read_local_updates(
+                self.local_updates, self.step_seconds, self.num_agents, self.sync_period
+            ),
             decay=exponential_decay(self.decay_rate, self.sync_period),
             mixing=self._mixing(),
             learning_rate=self.learning_rate,
@@ -140,44 +131,8 @@ class Setting:
                 "Give a number in that range.",
             )
 
-    def _local_updates(self) -> Int[np.ndarray, " agent"]:
-        if self.step_seconds:
-            times = [_number(word, float, "step_seconds") for word in self.step_seconds.split(",")]
-            return self._one_each(local_updates_from_times(times, self.sync_period), "step_seconds")
-        if self.local_updates == "all":
-            return np.full(self.num_agents, self.sync_period)
-        if "-" in self.local_updates:
-            fewest, most = self.local_updates.split("-", 1)
-            ends = [_number(word, int, "local_updates") for word in (fewest, most)]
-            return spread_local_updates(*ends, num_agents=self.num_agents)
-        listed = [_number(word, int, "local_updates") for word in self.local_updates.split(",")]
-        return self._one_each(np.array(listed), "local_updates")
-
-    def _one_each(self, listed: Int[np.ndarray, " agent"], name: str) -> Int[np.ndarray, " agent"]:
-        require(
-            len(listed) == self.num_agents,
-            f"{name} for {len(listed)} agents",
-            f"one for each of num_agents = {self.num_agents}",
-            f"Add --num-agents {len(listed)}, or change the list.",
-        )
-        return listed
-
     def _mixing(self) -> Float[np.ndarray, "round agent agent"] | None:
         if self.graph == "none":
             return None
-        require(
-            self.weights in WEIGHTS,
-            f"weights = {self.weights!r}",
-            f"one of {', '.join(WEIGHTS)}",
-            "Check the spelling.",
-        )
-        graph = graph_from_text(self.graph, self.num_agents, seed=self.seed)
-        return WEIGHTS[self.weights](graph, self.consensus_step, self.consensus_rounds)
-
-
-def _number(word: str, kind: Callable[[str], Number], name: str) -> Number:
-    try:
-        return kind(word)
-    except ValueError:
-        example = "1-15 or 15,13,11,9,7,5,3" if kind is int else "1,1.2,2.5"
-        raise BadInput(f"{name} has {word!r}: numbers only. Write for example {example}.") from None
+        step, rounds = self.consensus_step, self.consensus_rounds
+        return read_mixing(self.graph, self.weights, step, rounds, self.num_agents, self.seed)

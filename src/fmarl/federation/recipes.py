@@ -1,0 +1,259 @@
+"""The methods of the paper, and ours, by name: each a few lines that return a record.
+
+To add one, write such a function and put it into `METHODS` (docs/extending.md).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fmarl.errors import BadInput, require
+from fmarl.federation.method import Method, make_method
+from fmarl.federation.words import read_local_updates, read_mixing, read_range
+from fmarl.theory import exponential_decay
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodConfig:
+    """How agents learn together, in words. Each method uses some of these and refuses the rest."""
+
+    method: str = "periodic"
+    """independent (IRL), synchronous, periodic (FIRL), variation-aware, decay (FIRL_D), consensus
+    (FIRL_C), decay-consensus, delayed (FIRL_syn), delayed-adoption (FIRL_asy)."""
+    learning_rate: float = 1e-4
+    """η: step size of every agent."""
+    sync_period: int = 15
+    """τ: updates between two averagings."""
+    local_updates: str = "all"
+    """τ_i: all (every agent makes τ updates), a range such as 1-15 (spread evenly over the agents),
+    a list such as 15,13,11,9,7,5,3, or drawn:1-15 (drawn anew for each agent and period)."""
+    step_seconds: str = ""
+    """Mean time of one update per agent, such as 1,1.2,2.5; gives τ_i by the paper's Eq. (6)."""
+    decay_rate: float = 0.92
+    """λ: how fast trust in later local updates decays; 1 is no decay."""
+    decay_weights: str = ""
+    """D: a list of weights for the slots of a period instead of λ, such as 1,0.8,0.5."""
+    graph: str = "ring"
+    """Who exchanges gradients with whom: ring, path, star, complete, nearest:K, regular:D,
+    geometric:R, best:EDGES, paper-13, paper-16, an edge list 0-1,1-2, or a file."""
+    weights: str = "paper"
+    """How neighbours are weighted: paper, optimal, metropolis, chebyshev or fdla."""
+    consensus_step: float = 0.1
+    """ε: step of the paper's weights."""
+    consensus_rounds: int = 1
+    """E: exchanges before each update."""
+    participation: float = 1.0
+    """Share of the agents that take part in a period; they are drawn anew for each."""
+    missing: str = "zero"
+    """What an absent agent counts as in the average: zero (a step of zero, divided by m all the
+    same) or renormalise (left out)."""
+    delay_slots: int = 12
+    """Slots that each message takes, with the delayed methods; 12 are the paper's 2 epochs."""
+
+
+def make_from_config(config: MethodConfig, num_agents: int, periods: int, seed: int) -> Method:
+    """The method that a config describes; `periods` and `seed` matter where something is drawn.
+
+    >>> config = MethodConfig(method="decay", local_updates="1-15")
+    >>> make_from_config(config, num_agents=7, periods=200, seed=0).local_updates.tolist()
+    [[15, 13, 11, 9, 7, 5, 3]]
+    """
+    known = ", ".join(METHODS)
+    require(
+        config.method in METHODS, f"method {config.method!r:.40}", f"one of {known}", "Choose one."
+    )
+    recipe = METHODS[config.method]
+    _refuse_unused(config, recipe)
+    return recipe.make(config, Team(num_agents, max(periods, 1), seed))
+
+
+class Team(NamedTuple):
+    """What a recipe is told beside its config: for whom the method is."""
+
+    num_agents: int
+    periods: int
+    """Periods of the whole run, for what is drawn anew in each."""
+    seed: int
+
+
+class Recipe(NamedTuple):
+    """A method by name: which settings it uses beside the learning rate, and how it is made."""
+
+    uses: tuple[str, ...]
+    make: Callable[[MethodConfig, Team], Method]
+
+
+def _independent(config: MethodConfig, team: Team) -> Method:
+    """IRL: nobody tells anybody anything. The period only says when something is measured."""
+    return make_method(
+        team.num_agents,
+        learning_rate=config.learning_rate,
+        sync_period=config.sync_period,
+        averaging=np.eye(team.num_agents),
+    )
+
+
+def _synchronous(config: MethodConfig, team: Team) -> Method:
+    """Average after every update: τ = 1."""
+    return make_method(team.num_agents, learning_rate=config.learning_rate)
+
+
+def _periodic(config: MethodConfig, team: Team) -> Method:
+    """FIRL, variation-aware if the τ_i differ: the virtual agent averages every τ slots."""
+    return make_method(team.num_agents, **_averaged(config, team))
+
+
+def _decayed(config: MethodConfig, team: Team) -> Method:
+    """FIRL_D: later local updates count less."""
+    return make_method(team.num_agents, decay=_decay(config), **_averaged(config, team))
+
+
+def _consensus(config: MethodConfig, team: Team) -> Method:
+    """FIRL_C: neighbours mix their gradients before every step."""
+    mixing = _mixing(config, team)
+    return make_method(team.num_agents, mixing=mixing, **_averaged(config, team))
+
+
+def _decay_consensus(config: MethodConfig, team: Team) -> Method:
+    """Both at once (ours)."""
+    return make_method(
+        team.num_agents,
+        decay=_decay(config),
+        mixing=_mixing(config, team),
+        **_averaged(config, team),
+    )
+
+
+def _delayed(config: MethodConfig, team: Team, adopt_every: int = 1) -> Method:
+    """FIRL_syn: both links are late; the virtual agent and the agents step in every slot."""
+    return make_method(
+        team.num_agents,
+        learning_rate=config.learning_rate,
+        uplink_delay=config.delay_slots,
+        downlink_delay=config.delay_slots,
+        adopt_every=adopt_every,
+    )
+
+
+def _delayed_adoption(config: MethodConfig, team: Team) -> Method:
+    """FIRL_asy: late as well, and agents adopt parameters only once per delay."""
+    return _delayed(config, team, adopt_every=max(config.delay_slots, 1))
+
+
+_PERIOD = ("sync_period",)
+_VARIED = (*_PERIOD, "local_updates", "step_seconds", "participation", "missing")
+_DECAY = ("decay_rate", "decay_weights")
+_GRAPH = ("graph", "weights", "consensus_step", "consensus_rounds")
+
+METHODS: dict[str, Recipe] = {
+    "independent": Recipe(_PERIOD, _independent),
+    "synchronous": Recipe((), _synchronous),
+    "periodic": Recipe(_VARIED, _periodic),
+    "variation-aware": Recipe(_VARIED, _periodic),
+    "decay": Recipe((*_VARIED, *_DECAY), _decayed),
+    "consensus": Recipe((*_VARIED, *_GRAPH), _consensus),
+    "decay-consensus": Recipe((*_VARIED, *_DECAY, *_GRAPH), _decay_consensus),
+    "delayed": Recipe(("delay_slots",), _delayed),
+    "delayed-adoption": Recipe(("delay_slots",), _delayed_adoption),
+}
+"""From the word of the command line to a recipe."""
+
+
+def _averaged(config: MethodConfig, team: Team) -> dict:
+    """Parts that all methods with a virtual agent have in common."""
+    updates = _local_updates(config, team)
+    return {
+        "learning_rate": config.learning_rate,
+        "sync_period": config.sync_period,
+        "local_updates": updates,
+        "averaging": _averaging(config, team, updates),
+    }
+
+
+def _local_updates(config: MethodConfig, team: Team) -> Int[np.ndarray, "period agent"]:
+    """τ_i for one period, or for each if something is drawn."""
+    shape = (team.periods, team.num_agents)
+    if config.local_updates.startswith("drawn:"):
+        fewest, most = read_range(config.local_updates.removeprefix("drawn:"))
+        _check_drawn(fewest, most, config.sync_period)
+        updates = _generator(team, "local updates").integers(fewest, most + 1, shape)
+    else:
+        text, seconds = config.local_updates, config.step_seconds
+        updates = read_local_updates(text, seconds, team.num_agents, config.sync_period)
+        updates = updates[None]
+    share = config.participation
+    require(0 < share <= 1, f"participation = {share}", "0 < participation <= 1", "Use 1 for all.")
+    if share == 1:
+        return updates
+    present = math.ceil(share * team.num_agents)
+    order = _generator(team, "participation").random(shape).argsort(axis=1)
+    return np.where(order < present, updates, 0)
+
+
+def _averaging(
+    config: MethodConfig, team: Team, updates: Int[np.ndarray, "period agent"]
+) -> Float[np.ndarray, "cycle agent agent"]:
+    """Who counts in the average: all, or with `renormalise` those that took part."""
+    words = ("zero", "renormalise")
+    require(config.missing in words, f"missing = {config.missing!r}", " or ".join(words), "Choose.")
+    if config.missing == "zero":
+        return np.ones((1, team.num_agents, team.num_agents))
+    counted = (updates > 0).astype(float)
+    return np.repeat(counted[:, None, :], team.num_agents, axis=1)
+
+
+def _decay(config: MethodConfig) -> Float[np.ndarray, " slot"]:
+    if not config.decay_weights:
+        return exponential_decay(config.decay_rate, config.sync_period)
+    try:
+        weights = np.array([float(word) for word in config.decay_weights.split(",")])
+    except ValueError:
+        given = config.decay_weights
+        raise BadInput(f"decay_weights = {given!r:.40}: numbers only. Write 1,0.8,0.5.") from None
+    require(
+        len(weights) == config.sync_period,
+        f"{len(weights)} decay weights",
+        f"one for each of τ = {config.sync_period} slots",
+        "Change the list or the sync period.",
+    )
+    return weights
+
+
+def _mixing(config: MethodConfig, team: Team) -> Float[np.ndarray, "round agent agent"]:
+    rounds = config.consensus_rounds
+    require(
+        0 <= rounds <= 1000, f"consensus_rounds = {rounds}", "0 to 1000", "The paper has 1 and 2."
+    )
+    step, agents = config.consensus_step, team.num_agents
+    return read_mixing(config.graph, config.weights, step, rounds, agents, team.seed)
+
+
+def _check_drawn(fewest: int, most: int, sync_period: int) -> None:
+    require(
+        1 <= fewest <= most <= sync_period,
+        f"local updates drawn from {fewest}-{most}",
+        f"1 <= fewest <= most <= sync_period = {sync_period}",
+        "Write drawn:1-15.",
+    )
+
+
+def _refuse_unused(config: MethodConfig, recipe: Recipe) -> None:
+    """A setting that would be ignored is a mistake: say so, and who would use it."""
+    for field in fields(config):
+        given = getattr(config, field.name)
+        unused = field.name not in (*recipe.uses, "method", "learning_rate")
+        if unused and given != field.default:
+            users = [word for word, other in METHODS.items() if field.name in other.uses]
+            raise BadInput(
+                f"{field.name} = {given} is not used by method {config.method}: "
+                f"{', '.join(users)} use it. Choose one of these, or leave it out."
+            )
+
+
+def _generator(team: Team, purpose: str) -> np.random.Generator:
+    """Chance by purpose: what is drawn for one thing does not move what is drawn for another."""
+    return np.random.default_rng([team.seed, *purpose.encode()])

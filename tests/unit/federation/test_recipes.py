@@ -1,0 +1,124 @@
+"""Recipes: what each word makes, and that a setting nobody uses is refused."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fmarl.errors import BadInput
+from fmarl.federation.ledger import after_slot, empty_ledger
+from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
+
+
+def _make(agents: int = 7, periods: int = 50, seed: int = 0, **words: Any):
+    return make_from_config(MethodConfig(**words), agents, periods, seed)
+
+
+@pytest.mark.parametrize("word", METHODS)
+def test_every_method_can_be_made_from_its_word_alone(word):
+    method = _make(method=word)
+    assert method.num_agents == 7
+    assert float(method.learning_rate) == 1e-4
+
+
+def test_the_issue_s_command_makes_the_decayed_method():
+    method = _make(method="decay", sync_period=15, local_updates="1-15", decay_rate=0.92)
+    assert method.local_updates.tolist() == [[15, 13, 11, 9, 7, 5, 3]]
+    np.testing.assert_allclose(method.decay, 0.92 ** (np.arange(15) / 2))
+
+
+def test_decay_may_be_any_list_that_never_rises():
+    method = _make(method="decay", sync_period=3, decay_weights="1,0.5,0.5")
+    assert method.decay.tolist() == [1, 0.5, 0.5]
+    with pytest.raises(BadInput, match="never rises"):
+        _make(method="decay", sync_period=3, decay_weights="1,0.5,0.6")
+    with pytest.raises(BadInput, match="one for each of τ = 3"):
+        _make(method="decay", sync_period=3, decay_weights="1,0.5")
+
+
+def test_step_times_give_the_local_updates_of_equation_6():
+    method = _make(3, method="variation-aware", sync_period=3, step_seconds="0.3,0.9,0.7")
+    assert method.local_updates.tolist() == [[3, 1, 1]]
+
+
+def test_drawn_local_updates_differ_by_period_and_repeat_by_seed():
+    words: dict[str, Any] = {"method": "periodic", "local_updates": "drawn:2-15"}
+    method = _make(**words)
+    assert method.local_updates.shape == (50, 7)
+    assert set(method.local_updates.ravel()) == set(range(2, 16))
+    assert np.array_equal(method.local_updates, _make(**words).local_updates)
+    assert not np.array_equal(method.local_updates, _make(seed=1, **words).local_updates)
+
+
+def test_partial_participation_leaves_the_same_number_out_of_every_period():
+    method = _make(method="periodic", participation=0.5)
+    assert ((method.local_updates > 0).sum(axis=1) == 4).all()
+    assert (method.averaging == 1).all()
+    left_out = _make(method="periodic", participation=0.5, missing="renormalise")
+    counted = left_out.averaging[3, 0] > 0
+    assert np.array_equal(counted, left_out.local_updates[3] > 0)
+
+
+def test_an_agent_that_is_away_is_not_billed_for_an_upload():
+    method = _make(method="periodic", participation=0.5, sync_period=2)
+    ledger = empty_ledger(7)
+    for count in range(2):
+        ledger = after_slot(ledger, method, count)
+    assert ledger.uploads.sum() == 4
+    assert ledger.downloads.sum() == 7
+    assert np.array_equal(ledger.uploads, (method.local_updates[0] > 0).astype(int))
+
+
+def test_independent_agents_pay_for_no_message():
+    ledger = after_slot(empty_ledger(7), _make(method="independent", sync_period=1), 0)
+    assert ledger.totals() == {
+        "uploads": 0,
+        "downloads": 0,
+        "updates": 7,
+        "exchanges": 0,
+        "mixings": 0,
+    }
+
+
+def test_slow_adoption_saves_downloads_not_uploads():
+    method = _make(method="delayed-adoption", delay_slots=3)
+    ledger = empty_ledger(7)
+    for count in range(9):
+        ledger = after_slot(ledger, method, count)
+    assert (ledger.totals()["uploads"], ledger.totals()["downloads"]) == (63, 21)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ({"method": "periodic", "decay_rate": 0.9}, "not used by method periodic: decay, decay-"),
+        ({"method": "synchronous", "sync_period": 3}, "sync_period = 3 is not used"),
+        ({"method": "perodic"}, "is not allowed"),
+        ({"method": "periodic", "participation": 0.0}, "0 < participation"),
+        ({"method": "periodic", "missing": "skip"}, "zero or renormalise"),
+        ({"method": "periodic", "local_updates": "drawn:0-15"}, "1 <= fewest"),
+        ({"method": "periodic", "local_updates": "1-20"}, "each from 0 to sync_period"),
+        ({"method": "periodic", "local_updates": "1,2"}, "one for each of num_agents = 7"),
+        ({"method": "decay", "decay_weights": "one"}, "numbers only"),
+        ({"method": "decay", "decay_rate": 1.5}, "0 < decay_rate <= 1"),
+        ({"method": "consensus", "consensus_step": 5.0}, "consensus_step"),
+        ({"method": "consensus", "consensus_rounds": -1}, "0 to 1000"),
+        ({"method": "consensus", "graph": "0-1"}, "a connected graph"),
+        ({"method": "delayed", "delay_slots": -1}, "0 to 10000 slots"),
+        ({"method": "periodic", "learning_rate": 0.0}, "learning_rate"),
+        ({"method": "periodic", "learning_rate": float("nan")}, "learning_rate"),
+        ({"method": "periodic", "sync_period": 0}, "1 or more"),
+    ],
+)
+def test_what_can_not_be_is_refused_in_one_line(words, line):
+    with pytest.raises(BadInput, match=line) as problem:
+        _make(**words)
+    assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    "words", [{"method": "delayed"}, {"method": "independent"}, {"local_updates": "drawn:1-15"}]
+)
+def test_methods_that_no_bound_covers_say_so(words):
+    with pytest.raises(BadInput, match="has no bound"):
+        _make(**words).plan(100)

@@ -1,0 +1,59 @@
+"""A learner small enough to follow by hand: one noisy gradient per slot, plain or through Adam."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fmarl.algorithms.optimisers import optimiser
+from fmarl.federation.delay import empty_mail
+from fmarl.federation.method import Method
+from fmarl.federation.update import Learner, TrainState, federated_update
+from oracles.slots import bumpy_gradient
+
+ADAM = optimiser("adam")
+
+
+def _plain(row, memory, noise, key, learning_rate):
+    return _gradient(row) + noise[0], memory + 1, {"loss": jnp.sum(row**2)}
+
+
+def _with_adam(row, memory, noise, key, learning_rate):
+    step, memory = ADAM.update(_gradient(row) + noise[0], memory)
+    return step, memory, {}
+
+
+def _gradient(row):
+    return 2 * row / jnp.square(1 + row**2)
+
+
+def _keep(memory, average):
+    return memory
+
+
+PLAIN = Learner(_plain, _keep)
+ADAPTIVE = Learner(_with_adam, _keep)
+UPDATE = jax.jit(lambda *given: federated_update(given[0], PLAIN, *given[1:]))
+UPDATE_ADAM = jax.jit(lambda *given: federated_update(given[0], ADAPTIVE, *given[1:]))
+
+
+def begin(method: Method, start: np.ndarray, adam: bool = False) -> TrainState:
+    rows = jnp.tile(jnp.asarray(start, jnp.float32), (method.num_agents, 1))
+    memory = jax.vmap(ADAM.init)(rows) if adam else jnp.zeros(method.num_agents)
+    return TrainState(rows, memory, jnp.zeros((), jnp.int32), empty_mail(method, rows))
+
+
+def run(method: Method, start: np.ndarray, noise: np.ndarray, adam: bool = False) -> list:
+    """States after each slot; `noise` has the axes slot, agent, parameter."""
+    state, states = begin(method, start, adam), []
+    update = UPDATE_ADAM if adam else UPDATE
+    for own in noise:
+        state, _ = update(method, state, own[None].astype(np.float32), jax.random.key(0))
+        states.append(state)
+    return states
+
+
+def rows_of(states: list) -> np.ndarray:
+    return np.array([state.parameters for state in states])
+
+
+__all__ = ["begin", "bumpy_gradient", "rows_of", "run"]
