@@ -1,0 +1,1 @@
+"""How one agent learns: PPO, TRPO and the Tsallis actor-critic, as pure functions."""

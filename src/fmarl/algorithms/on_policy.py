@@ -1,0 +1,143 @@
+"""What PPO and TRPO have in common: they judge a slot, learn from it at once, and forget it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from fmarl.algorithms.actor_critic import ActorCritic, Blueprint, acting, init_actor_critic
+from fmarl.algorithms.algorithm import Acting, Algorithm, Metrics, Transitions, Tree
+from fmarl.algorithms.descent import choose
+from fmarl.algorithms.experience import Experience, judged, outlook
+from fmarl.algorithms.normaliser import Statistics, no_statistics, pooled, seen
+from fmarl.errors import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnPolicyConfig:
+    """How a slot is judged, whatever is then learned from it."""
+
+    gae_lambda: float = 1.0
+    """λ of the advantage estimate. 1 sums the rewards to the slot's end, as the paper does; less
+    trusts the critic earlier."""
+    normalise_advantages: bool = True
+    """Give the advantages that are learned from together mean 0 and standard deviation 1."""
+    normalise_observations: bool = False
+    """Give the networks inputs of mean 0 and standard deviation 1, by running statistics."""
+    initial_log_std: float = 0.0
+    """Logarithm of the standard deviation with which agents begin to explore."""
+
+
+class Memory(eqx.Module):
+    """What an agent keeps for itself."""
+
+    optimiser: Tree
+    """State of the optimiser, such as Adam's moments."""
+    statistics: Statistics | None
+    """Of what it has seen, if it normalises its observations."""
+
+
+class Lesson(NamedTuple):
+    """What an algorithm makes of a judged slot."""
+
+    init: Callable[[ActorCritic], Tree]
+    """Parameters to the optimiser's first state."""
+    learn: Callable[..., tuple[ActorCritic, Tree, Metrics]]
+    """`(parameters, optimiser, experience, key, learning_rate)` to pseudo-gradient, the optimiser's
+    new state and numbers worth plotting."""
+    gradient: Callable[[ActorCritic, Experience], ActorCritic]
+    """Of the loss, over a whole slot."""
+
+
+def check_on_policy(config: OnPolicyConfig) -> None:
+    """Refuse common settings that can not be used."""
+    require_within("gae_lambda", config.gae_lambda, 0.0, 1.0, "Use 1 or 0.95.")
+    require_within("initial_log_std", config.initial_log_std, -10.0, 5.0, "Use 0.")
+
+
+def require_within(
+    name: str, value: float | int, least: float | int, most: float | int, fix: str
+) -> None:
+    """Refuse a number outside a range; the ends are allowed."""
+    require(least <= value <= most, f"{name} = {value}", f"{least:g} to {most:g}", fix)
+
+
+def make_on_policy(config: OnPolicyConfig, blueprint: Blueprint, lesson: Lesson) -> Algorithm:
+    """Put an algorithm together."""
+    return Algorithm(
+        init=partial(_init, config, blueprint, lesson),
+        local_update=partial(_local_update, config, blueprint, lesson),
+        gradient=partial(_gradient, config, blueprint, lesson),
+        acting=partial(_acting, blueprint),
+        meet=_meet,
+        explores="sampled",
+        exploits="greedy",
+        activation=blueprint.agent.activation,
+        random_updates=0,
+    )
+
+
+def _init(
+    config: OnPolicyConfig, blueprint: Blueprint, lesson: Lesson, key: PRNGKeyArray
+) -> tuple[ActorCritic, Memory]:
+    parameters = init_actor_critic(key, blueprint, config.initial_log_std)
+    nothing = no_statistics(blueprint.observation_size) if config.normalise_observations else None
+    return parameters, Memory(lesson.init(parameters), nothing)
+
+
+def _local_update(
+    config: OnPolicyConfig,
+    blueprint: Blueprint,
+    lesson: Lesson,
+    parameters: ActorCritic,
+    memory: Memory,
+    transitions: Transitions,
+    key: PRNGKeyArray,
+    learning_rate: Float[Array, ""],
+) -> tuple[ActorCritic, Memory, Metrics]:
+    experience = judged(blueprint, parameters, memory.statistics, transitions, config.gae_lambda)
+    step, optimiser, metrics = lesson.learn(
+        parameters, memory.optimiser, experience, key, learning_rate
+    )
+    # An agent that was never there has learned nothing: no momentum may move it.
+    nothing = (jax.tree.map(jnp.zeros_like, step), memory.optimiser)
+    step, optimiser = choose(jnp.any(transitions.present), (step, optimiser), nothing)
+    metrics = {**metrics, **outlook(parameters, experience)}
+    return step, Memory(optimiser, _remembered(memory.statistics, transitions)), metrics
+
+
+def _gradient(
+    config: OnPolicyConfig,
+    blueprint: Blueprint,
+    lesson: Lesson,
+    parameters: ActorCritic,
+    memory: Memory,
+    transitions: Transitions,
+    key: PRNGKeyArray,
+) -> ActorCritic:
+    """Gradient at θ = θ_old over the whole slot; nothing is left to chance."""
+    experience = judged(blueprint, parameters, memory.statistics, transitions, config.gae_lambda)
+    return lesson.gradient(parameters, experience)
+
+
+def _acting(blueprint: Blueprint, parameters: ActorCritic, memory: Memory) -> Acting:
+    return acting(blueprint, parameters, memory.statistics)
+
+
+def _remembered(statistics: Statistics | None, transitions: Transitions) -> Statistics | None:
+    """Take in a slot that was learned from: until then it needs those that it was acted with."""
+    if statistics is None:
+        return None
+    return seen(statistics, transitions.observation, transitions.present)
+
+
+def _meet(memory: Memory, average: Callable[[Tree], Tree]) -> Memory:
+    """Pool what the agents have seen, for averaged networks want inputs scaled alike."""
+    if memory.statistics is None:
+        return memory
+    return Memory(memory.optimiser, pooled(memory.statistics, average))

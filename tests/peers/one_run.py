@@ -1,0 +1,37 @@
+"""One run of one side, in a process of its own: python -m peers.one_run SIDE TASK SEED FILE.
+
+Only the training is timed: not the imports, which both sides share, and not the score.
+"""
+
+import importlib
+import resource
+import sys
+from pathlib import Path
+
+from fmarl.records.durable import write_durably
+from peers.results import Result, encode
+from peers.score import returns
+from peers.tasks import TASKS
+
+
+def main() -> None:
+    """Train, play the episodes that count, and leave the result in a file."""
+    side, name, seed, path = sys.argv[1:]
+    task, trainer = TASKS[name], importlib.import_module(f"peers.{side}")
+    before = _cpu_seconds()
+    trained = trainer.train(task, int(seed))
+    spent = _cpu_seconds() - before
+    result = Result(
+        side, int(seed), returns(task.env_id, trained.act), trained.training_return, spent
+    )
+    write_durably(Path(path), encode(result))
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of the workers that it has had."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+if __name__ == "__main__":
+    main()

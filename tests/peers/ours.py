@@ -1,0 +1,89 @@
+"""Our side of the comparison: a run as any user would make it, then what its folder holds."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import fmarl
+from fmarl.engine.acting import Policy, bind, clipped
+from fmarl.engine.plain import to_plain
+from fmarl.engine.samples import read_samples
+from fmarl.engine.saving import from_arrays
+from fmarl.engine.session import Session, policies_of
+from fmarl.records.checkpoint import read_checkpoint
+from fmarl.records.run_folder import read_run
+from fmarl.worlds.world import WorldSpec
+from peers.score import Act, Trained
+from peers.tasks import Task
+
+ALGORITHMS = {fmarl.PPOConfig: "ppo", fmarl.TRPOConfig: "trpo", fmarl.TACConfig: "tac"}
+
+
+def settings(task: Task) -> dict[str, Any]:
+    """All that we are told but the seed, plain enough for a file."""
+    return {name: one for name, one in to_plain(experiment(task, 0)).items() if name != "seed"}
+
+
+def experiment(task: Task, seed: int) -> fmarl.Experiment:
+    """One agent alone, tested by nobody while it learns; all its slots are kept.
+
+    The whole run is one epoch of our world, for the other side knows no epochs.
+    """
+    algorithm = ALGORITHMS[type(task.learning)]
+    learning: dict[str, Any] = {algorithm: task.learning}
+    return fmarl.Experiment(
+        world=f"gym:{task.env_id}",
+        set=(f"epoch_steps={task.steps}",),
+        algorithm=algorithm,
+        together=fmarl.MethodConfig(method="synchronous", learning_rate=task.learning_rate),
+        agent=task.agent,
+        **learning,
+        seed=seed,
+        num_epochs=1,
+        steps_per_update=task.steps_per_update,
+        test_every=0,
+        sample_slots=task.steps // task.steps_per_update,
+    )
+
+
+def train(task: Task, seed: int) -> Trained:
+    """Train one agent alone, through workers, checkpoints and all."""
+    with TemporaryDirectory() as parent:
+        run = fmarl.train(experiment(task, seed), Path(parent) / "run")
+        if not run.finished:
+            raise KeyboardInterrupt  # a signal stopped it: there is no score yet
+        policy, spec = _learned(run)
+        return Trained(_act(policy, spec), _training_return(run.folder, spec))
+
+
+def _learned(run: fmarl.Run) -> tuple[Policy, WorldSpec]:
+    """What agents act with in tests, from the newest checkpoint."""
+    saved = read_checkpoint(run.folder, read_run(run.folder)["run_id"])
+    with Session(run.experiment) as blank:
+        state = from_arrays(blank.at_rest(), saved.arrays, saved.facts["memory"]).state
+        acting = blank.program.mean_acting(blank.method, state)
+        [policy] = policies_of(blank.algorithm, blank.algorithm.exploits, acting, 1)
+        return policy, blank.spec
+
+
+def _act(policy: Policy, spec: WorldSpec) -> Act:
+    bound, no_noise = bind(policy, spec), np.zeros((1, spec.num_actions), np.float32)
+
+    def act(observation: np.ndarray) -> Any:
+        action = clipped(bound(observation[None], no_noise), spec)[0]
+        return int(action[0]) if spec.is_discrete else action
+
+    return act
+
+
+def _training_return(folder: Path, spec: WorldSpec) -> float:
+    """From the slots that the run kept, which are all; the episode cut off by its end is left out.
+
+    That the last one ended with the last step is as likely here as on the other side.
+    """
+    kept = read_samples(folder, spec, agents=1)
+    reward, ended = np.asarray(kept.reward).ravel(), np.asarray(kept.ended).ravel()
+    ends = np.flatnonzero(ended[:-1])
+    return float(reward[: ends[-1] + 1].sum() / len(ends))

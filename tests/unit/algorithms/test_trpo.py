@@ -1,0 +1,159 @@
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax.flatten_util import ravel_pytree
+
+from fmarl.algorithms.actor_critic import Blueprint
+from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.algorithm import Algorithm
+from fmarl.algorithms.experience import judged
+from fmarl.algorithms.optimisers import optimiser
+from fmarl.algorithms.trpo import Learner, TRPOConfig, make_trpo, trust_region
+from fmarl.algorithms.trust_region import curvature_product
+from fmarl.errors import BadInput
+from unit.algorithms.slots import OBSERVATION_SIZE, begun, random_slot
+
+KEY, RATE = jax.random.key(0), jnp.float32(0.01)
+SHAPES = {"observation_size": OBSERVATION_SIZE, "num_actions": 2}
+AGENT = AgentConfig(hidden=(8, 8))
+
+
+def trpo(is_discrete: bool = False, **settings: Any) -> Algorithm:
+    return make_trpo(TRPOConfig(**settings), AGENT, is_discrete=is_discrete, **SHAPES)
+
+
+def region_of(is_discrete: bool, parameters, slot):
+    blueprint = Blueprint(is_discrete=is_discrete, agent=AGENT, **SHAPES)
+    learner = Learner(TRPOConfig(), blueprint, optimiser("adam"))
+    experience = judged(blueprint, parameters, None, slot, 1.0)
+    return trust_region(learner, parameters, experience)
+
+
+def applied(parameters, step, rate=RATE):
+    return jax.tree.map(lambda here, way: here - rate * way, parameters, step)
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["gaussian", "categorical"])
+def case(request):
+    """A compiled update; which kind, and where it begins."""
+    algorithm = trpo(request.param)
+    update = jax.jit(algorithm.local_update)
+    return request.param, update, begun(algorithm)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_step_stays_in_the_trust_region_and_promises_more(case, seed):
+    is_discrete, update, (parameters, memory) = case
+    slot = random_slot(seed, is_discrete=is_discrete, present=0.8)
+    step, _, metrics = update(parameters, memory, slot, KEY, RATE)
+    region = region_of(is_discrete, parameters, slot)
+    before, after = (region.model(place) for place in (parameters, applied(parameters, step)))
+    assert metrics["accepted"] == 1
+    assert 0.001 < region.divergence(after) < 0.01
+    assert region.divergence(after) == pytest.approx(float(metrics["kl"]), rel=1e-2)
+    assert region.gain(after) > region.gain(before) + 0.01
+
+
+def test_the_step_does_not_depend_on_the_learning_rate(case):
+    is_discrete, update, start = case
+    slot = random_slot(is_discrete=is_discrete)
+    ends = [
+        applied(start[0], update(*start, slot, KEY, rate)[0], rate)
+        for rate in (jnp.float32(1e-4), jnp.float32(0.3))
+    ]
+    for one, other in zip(*map(jax.tree.leaves, ends), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_an_annealed_rate_of_zero_moves_nothing(case):
+    is_discrete, update, start = case
+    step, _, _ = update(*start, random_slot(is_discrete=is_discrete), KEY, jnp.float32(0))
+    assert not any(leaf.any() for leaf in jax.tree.leaves(step))
+
+
+def test_an_agent_that_was_never_there_stands_still(case):
+    """Even where its critic has momentum."""
+    is_discrete, update, (parameters, memory) = case
+    _, memory, _ = update(parameters, memory, random_slot(is_discrete=is_discrete), KEY, RATE)
+    nobody = random_slot(is_discrete=is_discrete, present=False)
+    step, after, metrics = update(parameters, memory, nobody, KEY, RATE)
+    assert not any(leaf.any() for leaf in jax.tree.leaves(step))
+    assert jax.tree.all(jax.tree.map(jnp.array_equal, memory, after))
+    assert all(np.isfinite(number) for number in metrics.values())
+
+
+def test_a_failed_search_leaves_the_policy_untouched_and_teaches_the_critic():
+    """A radius far beyond where the divergence is quadratic, and one try."""
+    algorithm = trpo(target_kl=20.0, line_search_steps=1)
+    step, _, metrics = jax.jit(algorithm.local_update)(*begun(algorithm), random_slot(0), KEY, RATE)
+    assert metrics["accepted"] == 0 and metrics["kl"] == 0
+    assert not any(leaf.any() for leaf in jax.tree.leaves((step.actor, step.log_std)))
+    assert all(leaf.any() for leaf in jax.tree.leaves(step.critic))
+
+
+def test_the_critic_learns(case):
+    is_discrete, update, (parameters, memory) = case
+    slot, losses = random_slot(2, is_discrete=is_discrete), []
+    for _ in range(100):
+        step, memory, metrics = update(parameters, memory, slot, KEY, RATE)
+        parameters = applied(parameters, step)
+        losses.append(float(metrics["value_loss"]))
+    assert losses[-1] < 0.6 * losses[0]
+
+
+def test_the_gradient_is_that_of_critic_and_actor_together(case):
+    is_discrete, _, (parameters, memory) = case
+    slot = random_slot(3, is_discrete=is_discrete)
+    gradient = trpo(is_discrete).gradient(parameters, memory, slot, KEY)
+    region = region_of(is_discrete, parameters, slot)
+    gain = jax.grad(lambda place: region.gain(region.model(place)))(parameters)
+    for ours, theirs in ((gradient.actor, gain.actor), (gradient.log_std, gain.log_std)):
+        total = jax.tree.map(jnp.add, ours, theirs)
+        assert optax.tree.norm(total) <= 1e-6 * optax.tree.norm(gain)
+    assert optax.tree.norm(gradient.critic) > 0
+
+
+@pytest.mark.parametrize("is_discrete", [False, True])
+def test_the_curvature_is_how_the_divergences_gradient_changes(is_discrete):
+    """Finite differences, in double precision."""
+    parameters, _ = begun(trpo(is_discrete))
+    slot = random_slot(4, is_discrete=is_discrete, present=0.7)
+    with jax.enable_x64(True):
+        parameters, slot = jax.tree.map(as_double, (parameters, slot))
+        region = region_of(is_discrete, parameters, slot)
+        flat, restore = ravel_pytree(parameters)
+        vector = jax.random.normal(KEY, flat.shape, float)
+        slope = jax.jit(jax.grad(lambda place: region.divergence(region.model(restore(place)))))
+        bent = (slope(flat + 1e-5 * vector) - slope(flat - 1e-5 * vector)) / 2e-5
+        product = curvature_product(region, parameters, 0.3)(restore(vector))
+        np.testing.assert_allclose(
+            ravel_pytree(product)[0], bent + 0.3 * vector, rtol=1e-6, atol=1e-8
+        )
+
+
+def as_double(leaf: jax.Array) -> jax.Array:
+    return leaf.astype(float) if leaf.dtype == jnp.float32 else leaf
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"target_kl": 0.0},
+        {"cg_steps": 0},
+        {"cg_damping": -0.1},
+        {"line_search_steps": 0},
+        {"line_search_shrink": 1.0},
+        {"critic_passes": 0},
+        {"critic_learning_rate": float("nan")},
+        {"gae_lambda": -0.1},
+    ],
+    ids=str,
+)
+def test_settings_out_of_range_are_refused_by_name(settings):
+    (name,) = settings
+    with pytest.raises(BadInput, match=rf"^{name} = .* is not allowed: .* Use "):
+        TRPOConfig(**settings)
