@@ -1,0 +1,122 @@
+"""One process per run: a file `LOCK` that exists while a run is held, or its holder was killed.
+
+The lock is the kernel's (`flock`): it ends with its holder, however that dies, and holds between
+containers and, on NFS, between hosts. The text in the file only tells people who it is; a pid means
+nothing in another container, so it decides nothing. Processes that a holder starts with
+`subprocess` do not keep the lock; ones it merely forks would.
+"""
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fmarl.errors import BadInput
+from fmarl.records.durable import cut, reason, remove, write_at
+from fmarl.records.note import LOCK_STALE, Note
+
+LOCK = "LOCK"
+LONGEST_TEXT = 400
+OPEN_OR_MAKE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+
+
+class RunHeld(BadInput):
+    """Another process holds the run."""
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[list[Note]]:
+    """Be the only process that writes to a run; `RunHeld` if another one is.
+
+    Yields a note if the last holder was killed.
+    """
+    path = folder / LOCK
+    descriptor = _lock(path)
+    try:
+        previous = _sign(path, descriptor)
+        yield [Note(LOCK_STALE, f"taken over from {previous}, which is gone")] if previous else []
+    finally:
+        _let_go(path, descriptor)
+
+
+def holder(folder: Path) -> str:
+    """Who holds a run, or held it when it was killed; empty if it was let go."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return ""
+    try:
+        return _text(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(path: Path) -> int:
+    """Open and lock the file of that name, which a leaving holder may delete in between."""
+    while True:
+        descriptor = _open(path)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            taken = isinstance(error, BlockingIOError)
+            problem = _taken(path, _text(descriptor)) if taken else _refused(path, error)
+            os.close(descriptor)
+            raise problem from None
+        if _is_at(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, OPEN_OR_MAKE, 0o666)
+    except OSError as error:
+        raise _refused(path, error) from None
+
+
+def _sign(path: Path, descriptor: int) -> str:
+    """Write who we are; return who stood there."""
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    me = f"pid {os.getpid()} on host {socket.gethostname()} since {since}\n".encode()
+    previous = _text(descriptor)
+    try:
+        write_at(descriptor, me, 0)
+        cut(descriptor, len(me))
+    except OSError as error:
+        raise _refused(path, error) from None
+    return previous
+
+
+def _let_go(path: Path, descriptor: int) -> None:
+    try:
+        if _is_at(path, descriptor):
+            remove([path])  # while it is locked: whoever waits at this file sees that it is gone
+    finally:
+        os.close(descriptor)
+
+
+def _text(descriptor: int) -> str:
+    try:
+        text = os.pread(descriptor, LONGEST_TEXT, 0).decode().removesuffix("\n")
+    except (OSError, ValueError):
+        return "an unknown process"
+    return text if text.isprintable() else "an unknown process"
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
+def _taken(path: Path, who: str) -> RunHeld:
+    who = who or "another process"
+    return RunHeld(f"{path.parent} is locked by {who}. Wait until it has ended, or stop it.")
+
+
+def _refused(path: Path, error: OSError) -> BadInput:
+    return BadInput(f"{path} can not be locked: {reason(error)}. Check the folder.")

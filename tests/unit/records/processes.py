@@ -1,0 +1,19 @@
+"""Real processes that import what the tests import."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = str(Path(__file__).parents[2])
+
+
+def python(script: str, *words: str) -> subprocess.Popen[str]:
+    """Start a script; use it in a `with`, which closes its pipes and waits for its end."""
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *words],
+        env={**os.environ, "PYTHONPATH": TESTS},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
