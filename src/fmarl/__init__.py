@@ -1,3 +1,56 @@
-"""Train independent reinforcement-learning agents together, and count every byte they exchange."""
+"""Train independent reinforcement-learning agents together, and count every byte they exchange.
+
+>>> import fmarl
+>>> experiment = fmarl.Experiment(world="toy-quadratic", set=("num_agents=3",), num_epochs=2)
+>>> run = fmarl.train(experiment)  # doctest: +SKIP
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fmarl.algorithms.agent import AgentConfig
+    from fmarl.algorithms.ppo import PPOConfig
+    from fmarl.algorithms.tac import TACConfig
+    from fmarl.algorithms.trpo import TRPOConfig
+    from fmarl.engine.experiment import Experiment
+    from fmarl.engine.train import Run, resume, train
+    from fmarl.federation.method import Method, make_method
+    from fmarl.federation.recipes import MethodConfig
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "AgentConfig": "fmarl.algorithms.agent",
+    "Experiment": "fmarl.engine.experiment",
+    "Method": "fmarl.federation.method",
+    "MethodConfig": "fmarl.federation.recipes",
+    "PPOConfig": "fmarl.algorithms.ppo",
+    "Run": "fmarl.engine.train",
+    "TACConfig": "fmarl.algorithms.tac",
+    "TRPOConfig": "fmarl.algorithms.trpo",
+    "make_method": "fmarl.federation.method",
+    "resume": "fmarl.engine.train",
+    "train": "fmarl.engine.train",
+}
+"""Where each public name lives; loaded when first used, for `import fmarl` must not load JAX."""
+
+__all__ = [
+    "AgentConfig",
+    "Experiment",
+    "Method",
+    "MethodConfig",
+    "PPOConfig",
+    "Run",
+    "TACConfig",
+    "TRPOConfig",
+    "make_method",
+    "resume",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fmarl' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

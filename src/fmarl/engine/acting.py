@@ -2,8 +2,9 @@
 
 Nothing is learned or drawn here. Chance comes from outside as `noise`, drawn once for a whole slot,
 so an action is a pure function of parameters, observation and noise. With zero noise a network acts
-greedily: the mean of its Gaussian, or its likeliest choice. Actions are *not* clipped here: the
-learner needs the raw one for its probability, the world gets `clipped` ones.
+greedily: the mean of its Gaussian (squashed by tanh where the policy is), or its likeliest choice.
+Actions are *not* clipped here: the learner needs the raw one for its probability, the world gets
+`clipped` ones.
 """
 
 import itertools
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float32
 
+from fmarl.algorithms.log_std_range import log_std_of
 from fmarl.errors import require
 from fmarl.worlds.world import Action, Observation, WorldSpec
 
@@ -37,7 +39,8 @@ class PolicyParameters(NamedTuple):
     """From inputs (second axis) to outputs (third), one array per layer."""
     biases: tuple[Float32[np.ndarray, "agent _"], ...]
     log_std: Float32[np.ndarray, "agent choice"]
-    """Logarithm of the Gaussian's standard deviation; ignored where actions are discrete."""
+    """Logarithm of the Gaussian's standard deviation; ignored where actions are discrete, and where
+    the network gives it."""
 
 
 class Policy(NamedTuple):
@@ -53,6 +56,9 @@ class PolicyKind(NamedTuple):
 
     draw: Callable[[np.random.Generator, WorldSpec, tuple[int, int, int]], np.ndarray]
     bind: Callable[[Policy, WorldSpec], Act]
+    heads: int
+    """Outputs of its network per action: 1 for a mean or a logit, 2 for a mean and a width, which
+    only numbers have; 0 for no network."""
 
 
 def gaussian_action(
@@ -61,6 +67,13 @@ def gaussian_action(
     """Mean given by the network, plus exp(log_std) · noise, unclipped."""
     outputs = forward(parameters, activation)
     return outputs(observation) + np.exp(parameters.log_std) * noise
+
+
+def squashed_action(
+    parameters: PolicyParameters, observation: Observation, noise: Noise, activation: str = "tanh"
+) -> Action:
+    """Tanh of a Gaussian's number; the network gives its means, and then its widths."""
+    return _squash(forward(parameters, activation)(observation), noise)
 
 
 def categorical_action(
@@ -130,16 +143,23 @@ def check_policy(policy: Policy, spec: WorldSpec) -> None:
         f"policies are {', '.join(POLICIES)}; activations are {', '.join(ACTIVATIONS)}",
         "Choose from these words.",
     )
-    if policy.kind in NETWORKS:
-        _check_parameters(policy.parameters, spec)
+    heads = POLICIES[policy.kind].heads
+    require(
+        heads < 2 or not spec.is_discrete,
+        f"policy {policy.kind!r} for {spec.name}",
+        "it acts by numbers, and this world wants choices",
+        "Use sampled or greedy.",
+    )
+    if heads:
+        _check_parameters(policy.parameters, spec, heads)
 
 
 def random_parameters(
-    spec: WorldSpec, hidden: tuple[int, ...] = (64, 64), seed: int = 0
+    spec: WorldSpec, hidden: tuple[int, ...] = (64, 64), seed: int = 0, heads: int = 1
 ) -> PolicyParameters:
     """Networks of random weights, for tests and measurements; learners begin with their own."""
     generator = np.random.default_rng(seed)
-    sizes = (spec.observation_size, *hidden, spec.num_actions)
+    sizes = (spec.observation_size, *hidden, heads * spec.num_actions)
     shapes = [(spec.num_agents, *pair) for pair in itertools.pairwise(sizes)]
     weights = [
         generator.standard_normal(shape, np.float32) / np.float32(shape[1] ** 0.5)
@@ -179,6 +199,18 @@ def _bind_network(policy: Policy, spec: WorldSpec) -> Act:
     return lambda observation, noise: outputs(observation) + std * noise
 
 
+def _bind_squashed(policy: Policy, spec: WorldSpec) -> Act:
+    assert policy.parameters is not None
+    outputs = forward(policy.parameters, policy.activation)
+    return lambda observation, noise: _squash(outputs(observation), noise)
+
+
+def _squash(outputs: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    size = noise.shape[1]
+    std = np.exp(log_std_of(np.tanh(outputs[:, size:])))
+    return np.tanh(outputs[:, :size] + std * noise)
+
+
 def _bind_constant(policy: Policy, spec: WorldSpec) -> Act:
     """Full throttle: 1 in every column, or the last choice."""
     most = spec.num_actions - 1 if spec.is_discrete else 1
@@ -197,39 +229,38 @@ def _choice(scores: np.ndarray) -> np.ndarray:
     return scores.argmax(axis=1, keepdims=True).astype(np.float32)
 
 
-def _check_parameters(parameters: PolicyParameters | None, spec: WorldSpec) -> None:
+def _check_parameters(parameters: PolicyParameters | None, spec: WorldSpec, heads: int) -> None:
     require(parameters is not None, "a network without parameters", "one per agent", "Give some.")
     assert parameters is not None
     arrays = (*parameters.weights, *parameters.biases, parameters.log_std)
-    holds = bool(parameters.weights) and _shapes(parameters) == _wanted_shapes(parameters, spec)
+    wanted = _wanted_shapes(parameters, spec, heads)
+    holds = bool(parameters.weights) and [array.shape for array in arrays] == wanted
     what = f"a network of shapes {[array.shape for array in arrays]}"
     allowed = (
-        f"{spec.num_agents} agents, {spec.observation_size} inputs, {spec.num_actions} outputs"
+        f"{spec.num_agents} agents, {spec.observation_size} inputs, "
+        f"{heads * spec.num_actions} outputs"
     )
     require(holds, what, f"for {spec.name}: {allowed}", "Make it from the world's spec.")
     sound = all(array.dtype == np.float32 and np.isfinite(array).all() for array in arrays)
     require(sound, "a network with other than finite float32", "finite float32", "Lower the rate.")
 
 
-def _shapes(parameters: PolicyParameters) -> list[tuple[int, ...]]:
-    arrays = (*parameters.weights, *parameters.biases, parameters.log_std)
-    return [array.shape for array in arrays]
-
-
-def _wanted_shapes(parameters: PolicyParameters, spec: WorldSpec) -> list[tuple[int, ...]]:
+def _wanted_shapes(
+    parameters: PolicyParameters, spec: WorldSpec, heads: int
+) -> list[tuple[int, ...]]:
     """Shapes that fit the world, given the widths of the hidden layers."""
     agents, widths = spec.num_agents, [weights.shape[-1] for weights in parameters.weights[:-1]]
-    sizes = (spec.observation_size, *widths, spec.num_actions)
+    sizes = (spec.observation_size, *widths, heads * spec.num_actions)
     weights = [(agents, *pair) for pair in itertools.pairwise(sizes)]
     return [*weights, *[(agents, size) for size in sizes[1:]], (agents, spec.num_actions)]
 
 
 POLICIES: dict[str, PolicyKind] = {
-    "sampled": PolicyKind(_draw_network_noise, _bind_network),
-    "greedy": PolicyKind(_draw_nothing, _bind_network),
-    "constant": PolicyKind(_draw_nothing, _bind_constant),
-    "random": PolicyKind(_draw_uniforms, _bind_random),
+    "sampled": PolicyKind(_draw_network_noise, _bind_network, heads=1),
+    "greedy": PolicyKind(_draw_nothing, _bind_network, heads=1),
+    "squashed": PolicyKind(_draw_network_noise, _bind_squashed, heads=2),
+    "squashed-greedy": PolicyKind(_draw_nothing, _bind_squashed, heads=2),
+    "constant": PolicyKind(_draw_nothing, _bind_constant, heads=0),
+    "random": PolicyKind(_draw_uniforms, _bind_random, heads=0),
 }
-"""Words for policies: a network drawing its actions, the same without chance, and two others."""
-
-NETWORKS = ("sampled", "greedy")
+"""Words for policies: networks drawing their actions, the same without chance, and two others."""

@@ -6,6 +6,7 @@ restarted in between.
 """
 
 import hashlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,11 +36,15 @@ class Batch(NamedTuple):
     """Index of the epoch in which the slot began."""
     step: int
     """Steps of that epoch that were played before the slot."""
+    frames: Float32[np.ndarray, "time thing 3"] | None = None
+    """What the world showed after each step, before any reset; not a number where it showed fewer
+    things than at other times. None unless asked for; a world without a picture shows 0 things."""
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """The fields that are arrays, by name."""
-        return {name: value for name, value in self._asdict().items() if not isinstance(value, int)}
+        fields = self._asdict().items()
+        return {name: value for name, value in fields if isinstance(value, np.ndarray)}
 
     @property
     def mean_reward(self) -> float:
@@ -91,8 +96,28 @@ def epoch_start(spec: WorldSpec, epoch: int = 0) -> Snapshot:
     return Snapshot(epoch, np.zeros((0, spec.num_agents, spec.action_size), np.float32), "")
 
 
-def advance(snapshot: Snapshot, batch: Batch) -> Snapshot:
-    """Return where a world stands after a slot that began at the snapshot."""
+def shortened(batch: Batch, steps: int) -> Batch:
+    """Return the first steps of a slot, for one that stopped early."""
+    rows = {name: array[:steps] for name, array in batch.arrays.items()}
+    return batch._replace(**{**rows, "next_observation": batch.next_observation})
+
+
+def stacked(frames: Sequence[Float32[np.ndarray, "_ 3"]]) -> Float32[np.ndarray, "time thing 3"]:
+    """Return frames as one array; where a frame has fewer things than another, not a number."""
+    most = max(len(frame) for frame in frames)
+    room = np.full((len(frames), most, 3), np.nan, np.float32)
+    for place, frame in zip(room, frames, strict=True):
+        place[: len(frame)] = frame
+    return room
+
+
+def advance(snapshot: Snapshot, batch: Batch, *, until_over: bool = False) -> Snapshot:
+    """Return where a world stands after a slot that began at the snapshot.
+
+    After a slot that was played `until_over` and got there, the next epoch is not begun yet.
+    """
+    if until_over and batch.over[-1]:
+        return Snapshot(snapshot.epoch + 1, snapshot.actions[:0], "")
     ends = np.flatnonzero(batch.over)
     digest = observation_digest(batch.next_observation)
     if len(ends) == 0:

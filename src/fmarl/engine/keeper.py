@@ -55,6 +55,8 @@ class Wanted(NamedTuple):
 
     slot: int
     steps: int
+    until_over: bool
+    frames: bool
     request: Message
 
 
@@ -107,8 +109,10 @@ class KeptWorld:
 
     def keep(self, batch: Batch) -> None:
         """Count a slot as played: from now on the world is brought back to its end."""
-        assert self.snapshot is not None
-        self.snapshot = advance(self.snapshot, batch)
+        assert self.snapshot is not None and self._wanted is not None
+        self.snapshot = advance(self.snapshot, batch, until_over=self._wanted.until_over)
+        if not self.snapshot.digest:
+            self._stands = False  # the next epoch is begun when it is needed, which may be never
 
     def stand_at(self, snapshot: Snapshot) -> None:
         """Have the world stand elsewhere before it is next used."""
@@ -164,8 +168,14 @@ class KeptWorld:
 
     def _receive_batch(self) -> Batch:
         assert self._wanted is not None and self.snapshot is not None
+        wanted = self._wanted
         return protocol.batch_of(
-            self._receive("batch"), self.spec, self._wanted.steps, self.snapshot
+            self._receive("batch"),
+            self.spec,
+            wanted.steps,
+            self.snapshot,
+            until_over=wanted.until_over,
+            frames=wanted.frames,
         )
 
     def _send(self, message: Message, seconds: float) -> None:

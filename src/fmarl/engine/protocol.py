@@ -4,7 +4,7 @@
 |---|---|---|
 | `make` | which world, its seeds, where to stand | `ready` with the world's spec |
 | `restore` | where to stand | `ready` with the world's spec |
-| `play` | policy, slot, steps | `batch` |
+| `play` | policy, slot, steps, whether to stop with the epoch, whether to draw | `batch` |
 | `modules` | nothing | `modules`, the names of all that the worker has loaded |
 
 Any of them may be answered by `refused`: a `BadInput` of the world, as its one line.
@@ -54,9 +54,18 @@ def restore_request(snapshot: Snapshot | None) -> Message:
     return _with_snapshot(Message("restore", {}, {}), snapshot)
 
 
-def play_request(policy: Policy, slot: int, steps: int) -> Message:
+def play_request(
+    policy: Policy, slot: int, steps: int, *, until_over: bool = False, frames: bool = False
+) -> Message:
     """Ask for a slot; the arrays are the networks' layers in order."""
-    facts = {"policy": policy.kind, "activation": policy.activation, "slot": slot, "steps": steps}
+    facts = {
+        "policy": policy.kind,
+        "activation": policy.activation,
+        "slot": slot,
+        "steps": steps,
+        "until_over": until_over,
+        "frames": frames,
+    }
     parameters = policy.parameters
     if parameters is None:
         return Message("play", facts, {})
@@ -101,9 +110,22 @@ def spec_of(reply: Message) -> WorldSpec:
         raise Garbled(f"an answer {reply.kind!r} without a spec") from None
 
 
-def batch_of(reply: Message, spec: WorldSpec, steps: int, snapshot: Snapshot) -> Batch:
+def batch_of(
+    reply: Message,
+    spec: WorldSpec,
+    steps: int,
+    snapshot: Snapshot,
+    *,
+    until_over: bool = False,
+    frames: bool = False,
+) -> Batch:
     """Return the batch of a reply; `Garbled` unless it is the slot that was asked for."""
-    room = empty_batch(spec, steps, snapshot.epoch, len(snapshot.actions))
+    played = _steps_played(reply.arrays, steps) if until_over else steps
+    room = empty_batch(spec, played, snapshot.epoch, len(snapshot.actions))
+    if frames:
+        shown = reply.arrays.get("frames", room.over)
+        # As many things as it says: the one length that the run can not know.
+        room = room._replace(frames=np.zeros((played, *shown.shape[1:2], 3), np.float32))
     if _pattern(reply.arrays) != _pattern(room.arrays):
         raise Garbled(f"an answer {reply.kind!r} whose arrays are not those of a slot")
     if reply.facts != {"epoch": room.epoch, "step": room.step}:
@@ -113,6 +135,13 @@ def batch_of(reply: Message, spec: WorldSpec, steps: int, snapshot: Snapshot) ->
 
 def _pattern(arrays: dict[str, np.ndarray]) -> list[tuple[str, np.dtype, tuple[int, ...]]]:
     return [(name, array.dtype, array.shape) for name, array in arrays.items()]
+
+
+def _steps_played(arrays: dict[str, np.ndarray], steps: int) -> int:
+    """Length of a slot that may stop with its epoch: all its steps unless it says that it did."""
+    over = arrays.get("over", np.zeros(0, np.bool_))
+    stopped = over.ndim == 1 and 0 < len(over) < steps and over[-1]
+    return len(over) if stopped else steps
 
 
 def _with_snapshot(message: Message, snapshot: Snapshot | None) -> Message:

@@ -54,8 +54,18 @@ class Rollout:
         """Where each world stands: with `slot`, all that a checkpoint needs to keep of worlds."""
         return [world.snapshot for world in self._worlds if world.snapshot is not None]
 
-    def play(self, policy: Policy | Sequence[Policy], steps: int) -> list[Batch]:
+    def play(
+        self,
+        policy: Policy | Sequence[Policy],
+        steps: int,
+        *,
+        until_over: bool = False,
+        frames: bool = False,
+    ) -> list[Batch]:
         """Play one slot in every world, with one policy for all or one for each.
+
+        With `until_over` a world stops with its epoch if that ends within the slot, and begins the
+        next one when it is played again. With `frames` the batches show what there was to see.
 
         All or nothing: if this raises (`BadInput` of a world, `WorldFailed`, Ctrl-C), no world has
         moved, and `play` can be called again.
@@ -63,8 +73,10 @@ class Rollout:
         require(steps >= 1, f"a slot of {steps} steps", "1 step or more", "Use 250, for example.")
         policies = [policy] * len(self._worlds) if isinstance(policy, Policy) else list(policy)
         self._check(policies)
-        requests = [play_request(one, self.slot, steps) for one in policies]
-        batches = self._together([Wanted(self.slot, steps, request) for request in requests])
+        ways = {"until_over": until_over, "frames": frames}
+        requests = [play_request(one, self.slot, steps, **ways) for one in policies]
+        wanted = [Wanted(self.slot, steps, request=request, **ways) for request in requests]
+        batches = self._together(wanted)
         for world, batch in zip(self._worlds, batches, strict=True):
             world.keep(batch)
         self.slot += 1

@@ -77,10 +77,9 @@ def _die_with(lifeline: int) -> None:
 def _answer(player: Player, request: Message) -> tuple[Player, Message]:
     facts = request.facts
     if request.kind == "play":
-        policy = protocol.policy_of(request)
-        return player, protocol.batch_reply(
-            play_slot(player, policy, facts["slot"], facts["steps"])
-        )
+        wishes = {name: facts[name] for name in ("slot", "steps", "until_over", "frames")}
+        batch = play_slot(player, protocol.policy_of(request), **wishes)
+        return player, protocol.batch_reply(batch)
     if request.kind == "restore":
         player = _standing(player.world, player.run_seed, player.index, request)
         return player, protocol.ready_reply(player.world.spec)

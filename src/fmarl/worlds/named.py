@@ -35,9 +35,15 @@ def make_world(word: str, **options: Any) -> World:
     family, colon, name = word.partition(":")
     if colon and family in FAMILIES:
         return FAMILIES[family](name, **options)
-    if word in WORLDS:
+    if word not in WORLDS:
+        raise _unknown(word)
+    _check_options(WORLDS[word], options)
+    try:
         return WORLDS[word](**options)
-    raise _unknown(word)
+    except (TypeError, ValueError) as problem:  # such as a word where a number belongs
+        if isinstance(problem, BadInput):
+            raise
+        raise BadInput(f"options {options!r:.60} are not allowed: {problem}. Change it.") from None
 
 
 def manual(word: str) -> str:
@@ -51,6 +57,18 @@ def manual(word: str) -> str:
         raise _unknown(word)
     road = sys.modules[maker.__module__].__doc__ if maker.__name__ == "make" else None
     return inspect.cleandoc(road or maker.__doc__ or "")
+
+
+def _check_options(maker: Callable[..., World], options: dict[str, Any]) -> None:
+    """Refuse a name that the maker does not take; makers of roads take any and check them."""
+    parameters = inspect.signature(maker).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        return
+    for name in options:
+        if name not in parameters:
+            close = difflib.get_close_matches(name, parameters, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(parameters)}."
+            raise BadInput(f"option {name!r:.40} is not known. {hint}")
 
 
 def _unknown(word: str) -> BadInput:

@@ -40,7 +40,7 @@ _MAX_STD = 2.0
 
 
 def quadratic_world(
-    num_agents: int,
+    num_agents: int = 7,
     *,
     curvature: float = 1.0,
     targets: float | Sequence[float] = 0.0,
@@ -63,7 +63,7 @@ def quadratic_world(
 
 
 def bumpy_world(
-    num_agents: int,
+    num_agents: int = 7,
     *,
     targets: float | Sequence[float] = 0.0,
     reward_noise: float = 0.0,

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from fmarl.engine.acting import Policy, random_parameters
-from fmarl.engine.batch import epoch_start
+from fmarl.engine.batch import empty_batch, epoch_start
 from fmarl.engine.keeper import Care, WorldFailed
-from fmarl.engine.protocol import WorldMaker
+from fmarl.engine.protocol import WorldMaker, batch_of, batch_reply
 from fmarl.engine.rollout import Rollout
-from fmarl.engine.worker import play_slot, start
+from fmarl.engine.worker import play_slot, restore, start
 from fmarl.errors import BadInput
+from fmarl.wire import Garbled
+from fmarl.worlds.named import make_world
 from unit.engine.tiny_world import TinyWorld
 
 TESTS = str(Path(__file__).parents[2])
@@ -66,6 +68,81 @@ def test_a_resumed_rollout_goes_on_as_if_it_had_never_stopped():
         assert [batch.digest() for batch in resumed.play(POLICY, 30)] == expected
         resumed.restore([epoch_start(SPEC, 5)] * 2, 0)
         assert [batch.epoch for batch in resumed.play(POLICY, 5)] == [5, 5]
+
+
+def test_worlds_played_until_over_give_one_epoch_after_another_even_when_killed_between():
+    world, expected = TinyWorld("tiny"), []
+    for epoch in range(4):
+        player = restore(world, 4, 0, epoch_start(SPEC, epoch))
+        expected.append(play_slot(player, POLICY, epoch, 50, until_over=True))
+    with Rollout([maker(), maker(epoch_steps=17)], run_seed=4, care=CARE) as rollout:
+        found = []
+        for epoch in range(4):
+            if epoch == 2:
+                pid = rollout.pids[0]
+                assert pid is not None
+                os.kill(pid, 9)
+            found.append(rollout.play(POLICY, 50, until_over=True))
+        assert [event.code for event in rollout.events] == ["WORLD_CRASHED", "WORLD_RESTORED"]
+    assert [batches[0].digest() for batches in found] == [batch.digest() for batch in expected]
+    assert len({len(batch.over) for batch in expected}) > 1  # they stop where their epochs do
+    for epoch, batches in enumerate(found):
+        for batch in batches:
+            assert (batch.epoch, batch.step) == (epoch, 0)
+            assert batch.over.sum() == 1 and batch.over[-1]
+
+
+def test_frames_of_a_road_come_back_bit_for_bit_even_from_a_killed_worker():
+    options = {"epoch_steps": 100, "warm_up_steps": 150}
+    policy = Policy("random")
+    with make_world("merge", **options) as world:
+        player = start(world, 4)
+        expected = [play_slot(player, policy, slot, 60, frames=True) for slot in range(2)]
+    road = WorldMaker("merge", options, "fmarl.worlds.named:make_world")
+    with Rollout([road], run_seed=4) as rollout:
+        found = rollout.play(policy, 60, frames=True)
+        pid = rollout.pids[0]
+        assert pid is not None
+        os.kill(pid, 9)
+        found += rollout.play(policy, 60, frames=True)
+        plain = rollout.play(policy, 60)[0]
+    assert [batch.digest() for batch in found] == [batch.digest() for batch in expected]
+    for batch in expected:
+        assert batch.frames is not None and np.isnan(batch.frames).any()  # vehicles come and go
+    assert plain.frames is None
+
+
+def answers_to_a_slot_of_five_steps():
+    whole, short = empty_batch(SPEC, 5), empty_batch(SPEC, 3)
+    stopped = short._replace(over=np.array([False, False, True]))
+    drawn = np.zeros((5, 2, 3), np.float32)
+    return {
+        "whole": (whole, {"": True, "until_over": True, "frames": False}),
+        "short": (short, {"": False, "until_over": False}),
+        "stopped": (stopped, {"": False, "until_over": True}),
+        "empty": (empty_batch(SPEC, 0), {"": False, "until_over": False}),
+        "long": (empty_batch(SPEC, 6), {"": False, "until_over": False}),
+        "drawn": (whole._replace(frames=drawn), {"": False, "frames": True}),
+        "nothing drawn": (whole._replace(frames=drawn[:, :0]), {"frames": True}),
+        "half drawn": (whole._replace(frames=drawn[:4]), {"frames": False}),
+        "drawn flat": (whole._replace(frames=drawn[:, 0]), {"frames": False}),
+        "drawn in truth values": (whole._replace(frames=drawn > 0), {"frames": False}),
+        "drawn in a row": (whole._replace(frames=drawn.ravel()), {"frames": False}),
+        "without ends": (whole._replace(over=drawn), {"": False, "until_over": False}),
+    }
+
+
+@pytest.mark.parametrize("name", answers_to_a_slot_of_five_steps())
+def test_an_answer_is_taken_only_if_it_is_what_was_asked_for(name):
+    batch, verdicts = answers_to_a_slot_of_five_steps()[name]
+    for wish, fits in verdicts.items():
+        asked = (batch_reply(batch), SPEC, 5, epoch_start(SPEC))
+        wishes = {wish: True} if wish else {}
+        if fits:
+            assert batch_of(*asked, **wishes).digest() == batch.digest()
+        else:
+            with pytest.raises(Garbled):
+                batch_of(*asked, **wishes)
 
 
 def test_a_worker_never_loads_jax_or_what_draws_and_reports():

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,8 @@ from unit.engine.tiny_world import TinyWorld
 
 
 def policy_for(world, kind="sampled"):
-    return Policy(kind, random_parameters(world.spec, (8, 8), seed=2))
+    heads = max(POLICIES[kind].heads, 1)
+    return Policy(kind, random_parameters(world.spec, (8, 8), seed=2, heads=heads))
 
 
 def by_hand(world, policy, run_seed, index, steps):
@@ -67,8 +70,15 @@ def test_slots_in_a_row_are_one_long_play(is_discrete):
     assert [part.epoch for part in parts] == [(ends < begun).sum() for begun in (0, 50, 51, 91)]
 
 
-@pytest.mark.parametrize("kind", POLICIES)
-@pytest.mark.parametrize("is_discrete", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "is_discrete"),
+    [
+        (kind, is_discrete)
+        for kind, entry in POLICIES.items()
+        for is_discrete in (False, True)
+        if entry.heads < 2 or not is_discrete  # two heads are for numbers only
+    ],
+)
 def test_a_slot_depends_on_nothing_but_seeds_policy_and_start(kind, is_discrete):
     def play(run_seed, index, slot):
         world = TinyWorld("tiny", is_discrete=is_discrete)
@@ -76,7 +86,7 @@ def test_a_slot_depends_on_nothing_but_seeds_policy_and_start(kind, is_discrete)
 
     assert play(1, 0, 0) == play(1, 0, 0)
     assert len({play(1, 0, 0), play(2, 0, 0), play(1, 1, 0)}) == 3
-    assert (play(1, 0, 0) != play(1, 0, 1)) == (kind in ("sampled", "random"))
+    assert (play(1, 0, 0) != play(1, 0, 1)) == (kind in ("sampled", "squashed", "random"))
 
 
 @given(before=st.integers(0, 130), after=st.integers(1, 60), is_discrete=st.booleans())
@@ -122,6 +132,76 @@ def test_a_world_may_reuse_its_arrays():
         player = start(kind("tiny"), 9)
         policy = policy_for(player.world)
         digests.append([play_slot(player, policy, slot, 30).digest() for slot in range(4)])
+    assert digests[0] == digests[1]
+
+
+class Drawn(TinyWorld):
+    """A world with a picture of one to four things, in an array that it uses again."""
+
+    room = np.zeros((4, 3), np.float32)
+
+    def frame(self) -> Any:
+        self.room[:, :] = self.state[0, :3]
+        return self.room[: 1 + self.time % 4]
+
+
+def test_frames_show_each_step_before_any_reset_and_nothing_where_there_was_less():
+    world = Drawn("tiny")
+    player = start(world, run_seed=5)
+
+    batch = play_slot(player, policy_for(world), slot=0, steps=100, frames=True)
+
+    assert batch.frames is not None and batch.frames.shape == (100, 4, 3) and batch.over.any()
+    following, begun = [*batch.observation[1:], batch.next_observation], 0
+    for time, frame in enumerate(batch.frames):
+        count = 1 + (time + 1 - begun) % 4
+        shown = (batch.successor[time] if batch.over[time] else following[time])[0, :3]
+        np.testing.assert_array_equal(frame[:count], [shown] * count)
+        assert np.isnan(frame[count:]).all()
+        begun = time + 1 if batch.over[time] else begun
+
+
+@pytest.mark.parametrize("until_over", [False, True])
+def test_asking_for_frames_changes_nothing_else(until_over):
+    def play(kind, frames):
+        player = start(kind("tiny"), 5)
+        policy = policy_for(player.world)
+        return play_slot(player, policy, 0, 100, until_over=until_over, frames=frames)
+
+    plain, drawn, bare = play(Drawn, False), play(Drawn, True), play(TinyWorld, True)
+    assert plain.frames is None and "frames" not in plain.arrays
+    assert drawn._replace(frames=None).digest() == plain.digest() != drawn.digest()
+    assert bare.frames is not None and bare.frames.shape == (len(bare.over), 0, 3)
+
+
+def test_a_slot_until_over_is_the_begin_of_an_ordinary_one():
+    world = TinyWorld("tiny")
+    policy = policy_for(world)
+    whole = play_slot(start(world, 5), policy, 0, 100)
+    player = start(world, 5)
+    batch = play_slot(player, policy, 0, 100, until_over=True)
+    steps = int(np.flatnonzero(whole.over)[0]) + 1
+
+    assert len(batch.over) == steps < 100
+    for name in set(batch.arrays) - {"next_observation"}:
+        np.testing.assert_array_equal(batch.arrays[name], whole.arrays[name][:steps], err_msg=name)
+    assert (player.snapshot.epoch, len(player.snapshot.actions), player.snapshot.digest) == (
+        1,
+        0,
+        "",
+    )
+    following = restore(world, 5, 0, player.snapshot)
+    np.testing.assert_array_equal(following.observation, whole.observation[steps])
+
+
+def test_a_slot_until_over_that_does_not_get_there_is_an_ordinary_one():
+    digests = []
+    for until_over in (False, True):
+        player = start(TinyWorld("tiny"), 5)
+        policy = policy_for(player.world)
+        parts = [play_slot(player, policy, slot, 2, until_over=until_over) for slot in range(2)]
+        assert not any(part.over.any() for part in parts)
+        digests.append([part.digest() for part in parts] + [player.snapshot.digest])
     assert digests[0] == digests[1]
 
 

@@ -1,0 +1,163 @@
+"""Training: start reading here.
+
+A run is a number of slots. In each, the agents act in their worlds, learn from what they saw and,
+when their period is over, average. Everything else is writing down.
+"""
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fmarl.engine.experiment import Experiment
+from fmarl.engine.journal import Journal, Listener
+from fmarl.engine.plain import from_plain, to_plain
+from fmarl.engine.program import transitions_of
+from fmarl.engine.samples import keep_slot, slots_to_keep
+from fmarl.engine.session import Session
+from fmarl.engine.stopping import Stop
+from fmarl.errors import BadInput
+from fmarl.records.description import describe_run, installed_versions
+from fmarl.records.lock import hold
+from fmarl.records.run_folder import create_named_run, create_run, read_run
+
+RUNS = Path("runs")
+"""Where runs go that are given no folder."""
+
+
+class Diverged(RuntimeError):  # noqa: N818 — it reads as what happened
+    """A run whose agents find no finite steps any more; its last good state was saved."""
+
+
+class Run(NamedTuple):
+    """A run as it was left."""
+
+    folder: Path
+    experiment: Experiment
+    update_count: int
+    """k: slots learned."""
+    total_updates: int
+    """K: slots that the experiment has."""
+    digest: str
+    """sha256 of all agents' parameters."""
+    exit_code: int
+    """0, or 128 plus the number of the signal that stopped it."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether all slots are done."""
+        return self.update_count == self.total_updates
+
+
+def silence(line: dict[str, Any]) -> None:
+    """Listen to nothing."""
+
+
+def train(
+    experiment: Experiment,
+    folder: Path | str | None = None,
+    *,
+    listen: Listener = silence,
+    command_line: Sequence[str] | None = None,
+) -> Run:
+    """Train an experiment in a new folder, to its end or until a signal stops it."""
+    return resume(begin(experiment, folder, command_line=command_line), listen=listen)
+
+
+def begin(
+    experiment: Experiment,
+    folder: Path | str | None = None,
+    *,
+    command_line: Sequence[str] | None = None,
+) -> Path:
+    """Make the folder of a run that has not begun yet, and return it."""
+    words = sys.argv if command_line is None else command_line
+    description = describe_run(to_plain(experiment), {"run": experiment.seed}, words)
+    if folder is None:
+        method, seed = experiment.together.method, experiment.seed
+        return create_named_run(RUNS, description, experiment.world, method, seed)
+    create_run(Path(folder), description)
+    return Path(folder)
+
+
+def resume(folder: Path | str, *, listen: Listener = silence, force: bool = False) -> Run:
+    """Go on with a run where its last checkpoint stands; it ends as if never interrupted.
+
+    With `force`, also under other versions of what can change its numbers.
+    """
+    path = Path(folder)
+    description = read_run(path)
+    if not force:
+        _require_same_versions(path, description["versions"])
+    experiment = from_plain(Experiment, description["experiment"], "run.json")
+    with ExitStack() as stack:
+        notes = stack.enter_context(hold(path))
+        journal = stack.enter_context(Journal(path, description["run_id"], listen))
+        journal.notes(notes)
+        stop = stack.enter_context(Stop())
+        session = stack.enter_context(Session(experiment))
+        session.go_on_from(journal.restore(session.at_rest()))
+        _go_on(session, journal, stop)
+        total = session.schedule.total_updates
+        digest, code = session.digest(), stop.exit_code if stop.requested else 0
+        return Run(path, experiment, session.update_count, total, digest, code)
+
+
+def _go_on(session: Session, journal: Journal, stop: Stop) -> None:
+    """The loop of training."""
+    kept = slots_to_keep(session.schedule.total_updates, session.experiment.sample_slots)
+    if session.update_count == 0:
+        journal.record(session.start_record())
+        _test(session, journal)
+    while not session.finished and not stop.requested:
+        batches = session.play()
+        transitions = transitions_of(batches)
+        bad_agents = session.learn(batches, transitions)
+        if session.update_count - 1 in kept:
+            keep_slot(journal.path, session.update_count - 1, transitions)
+        _note_trouble(session, journal, bad_agents)
+        if session.epoch_ended:
+            _write_epoch(session, journal)
+    journal.save(session.at_rest())
+    if stop.requested:
+        journal.event("STOPPED", update_count=session.update_count, signal=stop.signal)
+
+
+def _write_epoch(session: Session, journal: Journal) -> None:
+    journal.record(session.epoch_record())
+    every = session.experiment.test_every
+    if every and (session.epoch % every == 0 or session.finished):
+        _test(session, journal)
+    if journal.save_due:
+        journal.save(session.at_rest())
+
+
+def _test(session: Session, journal: Journal) -> None:
+    if session.experiment.test_every:
+        journal.test(session.epoch, session.update_count, session.examine())
+
+
+def _note_trouble(session: Session, journal: Journal, bad_agents: list[int]) -> None:
+    """Write down lost worlds and steps; give up when too many slots in a row were bad."""
+    journal.world_events(session.rollout.events)
+    if bad_agents:
+        journal.event("NONFINITE", update_count=session.update_count, agents=bad_agents)
+    if session.bad_updates > session.experiment.max_bad_updates:
+        journal.save(session.at_rest())
+        raise Diverged(
+            f"agents {bad_agents} found no finite step in {session.bad_updates} slots in a row: "
+            f"learning_rate = {session.experiment.together.learning_rate:g} may be too large. The "
+            f"last good parameters are saved in {journal.path}."
+        )
+
+
+def _require_same_versions(folder: Path, versions: dict[str, str]) -> None:
+    """Other versions may give other bits, and a resumed run promises the same ones."""
+    now = installed_versions()
+    for name, before in versions.items():
+        if name not in ("python", "fmarl") and now.get(name) != before:
+            raise BadInput(
+                f"{folder} was made with {name} {before}, and here is {now.get(name)}: it would "
+                "not end with the same bits. Install that version, or add --force."
+            )
