@@ -1,20 +1,16 @@
 """The command `fmarl`: one file per subcommand; this one only finds it and reports bad input."""
 
 import contextlib
+import importlib
 import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import tyro
 
 from fmarl import __version__
-from fmarl.cli.bounds import Bounds
-from fmarl.cli.demo import Demo
-from fmarl.cli.doctor import Doctor
-from fmarl.cli.topology import Topology
-from fmarl.cli.world import WorldCommand
 from fmarl.errors import BadInput
 
 
@@ -27,13 +23,18 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: dict[str, type[Command]] = {
-    "demo": Demo,
-    "bounds": Bounds,
-    "topology": Topology,
-    "world": WorldCommand,
-    "doctor": Doctor,
+COMMANDS: dict[str, str] = {
+    "demo": "fmarl.cli.demo:Demo",
+    "train": "fmarl.cli.train:Train",
+    "resume": "fmarl.cli.resume:Resume",
+    "evaluate": "fmarl.cli.evaluate:Evaluate",
+    "runs": "fmarl.cli.runs:Runs",
+    "bounds": "fmarl.cli.bounds:Bounds",
+    "topology": "fmarl.cli.topology:Topology",
+    "world": "fmarl.cli.world:WorldCommand",
+    "doctor": "fmarl.cli.doctor:Doctor",
 }
+"""Where each command is; only the one that is called is loaded, for some of them load JAX."""
 
 ABOUT = "Train independent agents together, and count every byte they exchange."
 
@@ -62,16 +63,32 @@ def parse(words: Sequence[str]) -> Command:
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            return tyro.extras.subcommand_cli_from_dict(
-                COMMANDS,
-                prog="fmarl",
-                description=ABOUT,
-                args=list(words),
-            )
+            return _parse_one(words) if words and words[0] in COMMANDS else _parse_any(words)
     except SystemExit as stop:
         if stop.code in (None, 0):
             raise
         raise BadInput(_complaint(said.getvalue(), words)) from None
+
+
+def _parse_one(words: Sequence[str]) -> Command:
+    """A command may say what its options are before any are given (`defaults`)."""
+    word, *options = words
+    command = _load(word)
+    defaults = getattr(command, "defaults", lambda options: None)(options)
+    return tyro.cli(command, prog=f"fmarl {word}", args=options, default=defaults)
+
+
+def _parse_any(words: Sequence[str]) -> Command:
+    """For help on all commands, and for words that are none."""
+    commands = {word: _load(word) for word in COMMANDS}
+    return tyro.extras.subcommand_cli_from_dict(
+        commands, prog="fmarl", description=ABOUT, args=list(words)
+    )
+
+
+def _load(word: str) -> Any:
+    module, _, name = COMMANDS[word].partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def _complaint(panel: str, words: Sequence[str]) -> str:

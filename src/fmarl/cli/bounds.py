@@ -7,7 +7,7 @@ from pathlib import Path
 import tyro
 
 from fmarl.cli.bounds_output import show_citations, show_evaluations
-from fmarl.cli.evaluate import Evaluation, evaluate, step_problem
+from fmarl.cli.evaluation import Evaluation, evaluate, step_problem
 from fmarl.cli.output import Flag, warn
 from fmarl.cli.paper_table import show_paper_table
 from fmarl.cli.setting import Setting

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from fmarl.cli.evaluate import Evaluation
+from fmarl.cli.evaluation import Evaluation
 from fmarl.cli.output import print_json, print_lines, print_table
 from fmarl.theory import needed_exchanges, normalised_utility
 from fmarl.theory.catalogue import BOUNDS
@@ -36,7 +36,8 @@ def show_citations() -> None:
     """Print which function executes which equation."""
     from fmarl.report.citations import EQUATIONS, collect_citations
 
-    cited = [citation for citation in collect_citations() if citation.equations]
+    found = collect_citations(("theory", "topology"))
+    cited = [citation for citation in found if citation.equations]
     for number, title in EQUATIONS.items():
         names = [citation.name for citation in cited if number in citation.equations]
         if names:

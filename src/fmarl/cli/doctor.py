@@ -16,6 +16,11 @@ REQUIRED = (
     "numpy",
     "scipy",
     "networkx",
+    "jax",
+    "equinox",
+    "optax",
+    "safetensors",
+    "tensorboardx",
     "libsumo",
     "gymnasium",
     "pettingzoo",
@@ -25,7 +30,7 @@ REQUIRED = (
     "matplotlib",
 )
 OPTIONAL = {
-    "jax": ("training", "pip install 'jax>=0.10'"),
+    "tensorboard": ("curves in a browser", "pip install tensorboard"),
     "eclipse-sumo": ("roads of your own", "pip install 'fmarl[roads]'"),
     "ray": ("more than one machine", "pip install 'fmarl[ray]'"),
     "pytest": ("development", "make test"),

@@ -24,8 +24,7 @@ def read_settings(path: Path, base: Setting) -> list[Setting]:
     A file is one table of values; under `settings` it may list further tables, each a setting of
     its own that starts from the values above them. A bare JSON list is such a list.
     """
-    content = _parse(path, _text_of(path))
-    shared, listed = _split(path, content)
+    shared, listed = _split(path, read_table(path))
     start = _updated(base, shared, f"{path}")
     if listed is None:
         return [start]
@@ -38,6 +37,11 @@ def read_settings(path: Path, base: Setting) -> list[Setting]:
     return [
         _updated(start, entry, f"{path}, setting {index}") for index, entry in enumerate(listed, 1)
     ]
+
+
+def read_table(path: Path) -> object:
+    """What a JSON or TOML file holds."""
+    return _parse(path, _text_of(path))
 
 
 def _text_of(path: Path) -> str:

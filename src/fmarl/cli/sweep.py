@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fmarl.cli.evaluate import Evaluation, evaluate
+from fmarl.cli.evaluation import Evaluation, evaluate
 from fmarl.cli.setting import Setting
 from fmarl.errors import BadInput, require
 from fmarl.topology import graph_from_text, largest_contracting_step

@@ -4,7 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import NamedTuple
@@ -40,6 +40,9 @@ EQUATIONS: dict[int, str] = {
 }
 """The numbered equations of the paper's main text."""
 
+COMPUTING = ("theory", "topology", "algorithms", "federation", "engine")
+"""Packages whose functions execute equations."""
+
 _SOURCES = r"(?P<head>Eqs?\. \(\d+\)(?:(?:,| and|, and) \(\d+\))*|Section [IVX]+|App\. [A-F]|none)"
 _LINE = re.compile(rf"^{_SOURCES}(?P<rest>.*)$", re.DOTALL)
 
@@ -57,9 +60,9 @@ class Citation(NamedTuple):
     """The `Differs from the paper:` line, or nothing."""
 
 
-def collect_citations() -> list[Citation]:
-    """All citations of `fmarl.theory` and `fmarl.topology`, in the order of the source."""
-    packages = [importlib.import_module(f"fmarl.{name}") for name in ("theory", "topology")]
+def collect_citations(names: Sequence[str] = COMPUTING) -> list[Citation]:
+    """All citations of some packages, in the order of the source."""
+    packages = [importlib.import_module(f"fmarl.{name}") for name in names]
     modules = [module for package in packages for module in _modules_of(package)]
     found = [cite(thing) for module in modules for thing in _documented(module)]
     return [citation for citation in found if citation is not None]

@@ -1,6 +1,6 @@
 import pytest
 
-from fmarl.cli.evaluate import evaluate, step_problem
+from fmarl.cli.evaluation import evaluate, step_problem
 from fmarl.cli.output import show
 from fmarl.cli.setting import Setting
 from fmarl.theory.catalogue import BOUNDS

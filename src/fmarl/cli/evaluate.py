@@ -1,0 +1,71 @@
+"""`fmarl evaluate`: play test epochs with the parameters that a run ended with."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from fmarl.cli.output import Flag, print_json, print_lines, print_table
+from fmarl.cli.training import read_experiment_of
+from fmarl.engine.examine import Examination
+from fmarl.engine.replay_run import examine_run
+from fmarl.errors import require
+from fmarl.records.frames import write_frames
+from fmarl.report.statistics import mean_interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate:
+    """Test what runs have learned: average parameters, no chance in actions, epochs of its own."""
+
+    runs: tyro.conf.Positional[tuple[Path, ...]]
+    """Folders of the runs."""
+    repetitions: int = 20
+    """Epochs to play with each run."""
+    seed: int = 1_000_000
+    """Decides the epochs; the same for all runs, and other ones than in training's tests."""
+    frames: Path | None = None
+    """Record where every vehicle was in the first epoch to this file (.npz); for one run."""
+    json: Flag = False
+    """Print everything as JSON."""
+
+    def run(self) -> int:
+        """Play and print."""
+        require(bool(self.runs), "no run", "one folder or more", "Name one, such as runs/NAME.")
+        one_run = self.frames is None or len(self.runs) == 1
+        require(one_run, f"--frames for {len(self.runs)} runs", "one run", "Name one run.")
+        results = {str(folder): self._examine(folder) for folder in self.runs}
+        self._show(results)
+        return 0
+
+    def _examine(self, folder: Path) -> Examination:
+        experiment = read_experiment_of(folder)
+        wanted = self.frames is not None
+        result = examine_run(folder, experiment, self.repetitions, self.seed, frames=wanted)
+        if self.frames is not None:
+            require(result.frames is not None, f"--frames in {experiment.world}", "a road", "Omit.")
+            write_frames(self.frames, list(result.frames if result.frames is not None else []))
+        return result
+
+    def _show(self, results: dict[str, Examination]) -> None:
+        if self.json:
+            facts = {name: _facts(result) for name, result in results.items()}
+            print_json({"repetitions": self.repetitions, "seed": self.seed, "runs": facts})
+            return
+        title = f"{self.repetitions} test epochs each, seed {self.seed}"
+        columns = ["run", "mean reward", "low", "high", "crashed", "mean return"]
+        print_table(title, columns, [_row(name, result) for name, result in results.items()])
+        print_lines("low and high: 95 % interval over the epochs of one run, not over seeds")
+
+
+def _row(name: str, result: Examination) -> list[object]:
+    interval = mean_interval(result.rewards)
+    returns = sum(result.returns) / len(result.returns)
+    crashes = sum(result.crashed)
+    return [name, interval.mean, interval.low, interval.high, crashes, returns]
+
+
+def _facts(result: Examination) -> dict[str, object]:
+    facts = result._asdict()
+    del facts["frames"]
+    return {**facts, **mean_interval(result.rewards)._asdict()}

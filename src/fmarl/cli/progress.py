@@ -1,0 +1,248 @@
+"""How runs show themselves while they train: a live table on a terminal, lines anywhere else.
+
+What is shown is a pure function of rows; `Progress` only decides where and when. It is closed by
+its `with`, which gives the terminal back as it was, whatever ended the training.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.constrain import Constrain
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from fmarl.cli import output
+from fmarl.report.sparkline import sparkline
+
+Mode = Literal["live", "lines", "json", "nothing"]
+
+NARROWEST, WIDEST = 80, 140
+"""Columns: a narrower terminal gets lines instead of the table, and no table is wider."""
+OTHER_LINES = 3
+"""Lines of a terminal that are not rows of the table: heads, count of hidden runs, cursor."""
+NO_NUMBER = "–"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """Where one run of a batch stands."""
+
+    name: str
+    """Unique in the batch; may be empty for a run that is alone."""
+    epoch: int
+    num_epochs: int
+    test_rewards: tuple[float, ...] = ()
+    """Mean reward of every test so far, the newest last."""
+    train_reward: float | None = None
+    """Mean reward of the last epoch of training."""
+    gradient_norm: float | None = None
+    """‖∇F(θ̄)‖², squared as in the paper."""
+    bytes_sent: int = 0
+    """By all agents together, to the virtual agent and to neighbours."""
+    seconds_left: float | None = None
+    """Estimate; None where there is none yet."""
+    state: str = "training"
+
+    @property
+    def test_reward(self) -> float | None:
+        """What the newest test found, if there was one."""
+        return self.test_rewards[-1] if self.test_rewards else None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A sparkline as wide as the place it is put in."""
+
+    values: tuple[float, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        yield Text(sparkline(self.values, options.max_width))
+
+
+class Progress:
+    """Shows the runs of a batch from the first `update` to the end of its `with`.
+
+    On a terminal it is a table that is drawn again and again; where there is none, one line per
+    test; as JSON, one object per line and test.
+    """
+
+    def __init__(
+        self,
+        *,
+        quiet: bool = False,
+        as_json: bool = False,
+        console: Console | None = None,
+        measure: str = "NAS",
+    ) -> None:
+        self._console = output.console() if console is None else console
+        self._measure = measure
+        self._mode = mode_for(self._console, quiet=quiet, as_json=as_json)
+        self._rows: dict[str, Row] = {}
+        self._recent: list[str] = []
+        self._is_over = False
+        self._live = Live(console=self._console, get_renderable=self._view)
+
+    def update(self, row: Row) -> None:
+        """Take over where a run stands now."""
+        known = self._rows.get(row.name)
+        is_tested = len(row.test_rewards) > (len(known.test_rewards) if known else 0)
+        # Made anew, not changed: the table is drawn by another thread.
+        self._rows = {**self._rows, row.name: row}
+        self._recent = [*(name for name in self._recent if name != row.name), row.name]
+        if is_tested and self._mode == "lines":
+            self._console.out(line(row, self._measure), highlight=False)
+        elif is_tested and self._mode == "json":
+            self._console.out(json.dumps(facts(row), ensure_ascii=False), highlight=False)
+
+    def __enter__(self) -> "Progress":
+        if self._mode == "live":
+            try:
+                self._live.start(refresh=True)
+            except BaseException:  # Ctrl-C may come when the cursor is hidden already
+                self._close()
+                raise
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._mode == "live":
+            self._close()
+
+    def _close(self) -> None:
+        self._is_over = True
+        try:
+            self._live.stop()
+        finally:  # a second Ctrl-C may have come in the midst of it
+            self._console.show_cursor(True)
+
+    def _view(self) -> RenderableType:
+        """All rows when it is over; before, those that fit, of the runs that moved last."""
+        rows, room = self._rows, max(self._console.height - OTHER_LINES, 1)
+        shown = self._recent if self._is_over else self._recent[-room:]
+        return table([rows[name] for name in rows if name in shown], len(rows), self._measure)
+
+
+def mode_for(console: Console, *, quiet: bool, as_json: bool) -> Mode:
+    """How to show: a table needs a terminal that can move its cursor and is wide enough.
+
+    Colours forced onto a pipe (`FORCE_COLOR`) make no terminal of it.
+    """
+    if quiet:
+        return "nothing"
+    if as_json:
+        return "json"
+    can_redraw = console.is_interactive and console.file.isatty()
+    return "live" if can_redraw and console.width >= NARROWEST else "lines"
+
+
+def table(rows: Sequence[Row], num_runs: int | None = None, measure: str = "NAS") -> RenderableType:
+    """A row per run; bar and curve take the room that numbers leave. `num_runs` counts all."""
+    hidden = (len(rows) if num_runs is None else num_runs) - len(rows)
+    caption = f"and {hidden} more" if hidden > 0 else None
+    grid = Table(box=None, expand=True, padding=(0, 1, 0, 0), pad_edge=False, caption=caption)
+    grid.caption_justify = "left"
+    grid.add_column("run", overflow="fold")
+    grid.add_column("epoch", justify="right", no_wrap=True)
+    grid.add_column("", ratio=1, width=6)
+    grid.add_column(measure, justify="right", no_wrap=True)
+    grid.add_column("tests", ratio=1, width=6)
+    for head in ("|∇F|²", "sent", "left"):
+        grid.add_column(head, justify="right", no_wrap=True)
+    grid.add_column("state", overflow="fold")
+    for row in rows:
+        grid.add_row(*_cells(row))
+    return Constrain(grid, WIDEST)
+
+
+def line(row: Row, measure: str = "NAS") -> str:
+    """One run in one line, leaving out what is not known.
+
+    >>> line(Row(name="", epoch=30, num_epochs=500, test_rewards=(0.143,), bytes_sent=1_200_000))
+    'epoch 30/500  NAS 0.143  sent 1.2 MB'
+    """
+    test, train = (_number(value) for value in (row.test_reward, row.train_reward))
+    gradient, left = _short(row.gradient_norm), duration(row.seconds_left)
+    parts = [
+        row.name,
+        f"epoch {row.epoch}/{row.num_epochs}",
+        f"{measure} {test}" + (f" (train {train})" if train != NO_NUMBER else ""),
+        f"|∇F|² {gradient}" if gradient != NO_NUMBER else "",
+        f"sent {size(row.bytes_sent)}",
+        f"about {left} left" if left != NO_NUMBER else "",
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def facts(row: Row) -> dict[str, Any]:
+    """One run for JSON, with its newest test; what is not a finite number becomes null."""
+    values = {**vars(row), "test_reward": row.test_reward}
+    del values["test_rewards"]
+    return {name: None if _is_odd(value) else value for name, value in values.items()}
+
+
+def size(count: int) -> str:
+    """Bytes in the unit that leaves one to three digits before the point.
+
+    >>> size(0), size(999), size(11_800_000), size(999_960)
+    ('0 B', '999 B', '11.8 MB', '1.0 MB')
+    """
+    if count < 1000:
+        return f"{count} B"
+    amount, unit = count / 1000, "kB"
+    for larger in ("MB", "GB", "TB", "PB"):
+        if amount < 999.95:  # what would be printed as 1000.0 belongs to the next unit
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.1f} {unit}"
+
+
+def duration(seconds: float | None) -> str:
+    """A time to wait, as exact as one cares to know it.
+
+    >>> duration(45.2), duration(200.0), duration(9000.0), duration(400_000.0), duration(None)
+    ('45 s', '3 min', '2.5 h', '4.6 d', '–')
+    """
+    if seconds is None or _is_odd(seconds) or seconds < 0:
+        return NO_NUMBER
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    hours = seconds / 3600
+    return f"{hours:.1f} h" if hours < 36 else f"{hours / 24:.1f} d"
+
+
+def _cells(row: Row) -> list[RenderableType]:
+    return [
+        Text(row.name),
+        f"{row.epoch}/{row.num_epochs}",
+        ProgressBar(total=max(row.num_epochs, 1), completed=row.epoch),
+        _number(row.test_reward),
+        Curve(row.test_rewards),
+        _short(row.gradient_norm),
+        size(row.bytes_sent),
+        duration(row.seconds_left),
+        Text(row.state),
+    ]
+
+
+def _number(value: float | None) -> str:
+    """Rewards: three decimals as NAS wants them, fewer where the numbers are large."""
+    if value is None or _is_odd(value):
+        return NO_NUMBER
+    if abs(value) >= 100_000:
+        return f"{value:.3g}"
+    return f"{value:.{3 if abs(value) < 10 else 1}f}"
+
+
+def _short(value: float | None) -> str:
+    return NO_NUMBER if value is None or _is_odd(value) else f"{value:.3g}"
+
+
+def _is_odd(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)

@@ -1,0 +1,69 @@
+"""`fmarl train`: train agents in a world under a method, on one seed or several."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from fmarl.cli.experiment_file import starting_point
+from fmarl.cli.output import Flag
+from fmarl.cli.training import go_on
+from fmarl.engine.experiment import Experiment
+from fmarl.engine.train import begin
+from fmarl.errors import require
+from fmarl.worlds.named import make_world
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """Train agents together in a world. Stop it with Ctrl-C, go on with `fmarl resume`."""
+
+    experiment: Annotated[Experiment, tyro.conf.arg(name="")] = field(default_factory=Experiment)
+    """Everything that decides how the run goes."""
+    profile: str = "paper"
+    """Where the settings start from: paper (its Table III, with Adam), printed (word for word, with
+    plain SGD) or reference (what implementations of PPO agree on)."""
+    config: Path | None = None
+    """JSON or TOML file with settings, or the run.json of another run; flags go before it."""
+    out: Path | None = None
+    """Folder of the run, which must not exist; without it runs/ gets a new one."""
+    seeds: int = 1
+    """Runs to train, with seeds that count up from --seed."""
+    jobs: int = 0
+    """Runs to train at once, each on its own core; 0 for one per core."""
+    quiet: Flag = False
+    """Show nothing."""
+    json: Flag = False
+    """Show one JSON object per test, and one at the end."""
+
+    @staticmethod
+    def defaults(options: Sequence[str]) -> "Train":
+        """What profile and config file say; flags then change it."""
+        return Train(experiment=starting_point(options))
+
+    def run(self) -> int:
+        """Check everything before anything is made, then train."""
+        require(1 <= self.seeds <= 10_000, f"seeds = {self.seeds}", "1 to 10000", "Use 5.")
+        require(self.jobs >= 0, f"jobs = {self.jobs}", "0 or more", "Use 0 for one per core.")
+        experiments = self._experiments()
+        _check(experiments[0])
+        folders = [begin(one, self._folder(one)) for one in experiments]
+        return go_on(folders, jobs=self.jobs, quiet=self.quiet, as_json=self.json)
+
+    def _experiments(self) -> list[Experiment]:
+        first = self.experiment.seed
+        return [replace(self.experiment, seed=first + index) for index in range(self.seeds)]
+
+    def _folder(self, experiment: Experiment) -> Path | None:
+        if self.out is None or self.seeds == 1:
+            return self.out
+        return self.out / f"seed-{experiment.seed}"
+
+
+def _check(experiment: Experiment) -> None:
+    """Make world, method and algorithm once, so that what can not be is refused here."""
+    with make_world(experiment.world, **experiment.maker.options) as world:
+        experiment.make_method(world.spec)
+        experiment.make_algorithm(world.spec)
