@@ -50,7 +50,7 @@ def arm(point: str, slot: int) -> None:
         after(session.Session, "learn", lambda run, *_: run.update_count == slot + 1)
     elif point == "in-checkpoint":  # the arrays are on disk, the sidecar that commits them is not
         name = f"{slot:09}.json"
-        before(checkpoint, "write_durably", lambda path, content: path.name == name)
+        before(checkpoint, "publish", lambda path: path.name == name)
     else:
         after(journal.Journal, "save", lambda run, memory: int(memory.state.update_count) == slot)
 

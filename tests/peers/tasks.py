@@ -33,6 +33,26 @@ class Task:
     """What a run that failed counts as: no policy can have less."""
 
 
+LOWEST_SWING = -3300.0
+"""Pendulum's 200 steps at worst: upside down, as fast as it can, with full torque."""
+
+
+def _pendulum_tac(entropic_index: float) -> Task:
+    """The other side is soft actor-critic; ours is of its kind where the index is 1."""
+    return Task(
+        env_id="Pendulum-v1",
+        steps=20_000,
+        steps_per_update=200,
+        learning_rate=1e-3,
+        agent=fmarl.AgentConfig(activation="relu", discount=0.99),
+        learning=fmarl.TACConfig(
+            entropic_index=entropic_index, updates_per_slot=200, random_updates=5
+        ),
+        num_seeds=3,
+        lowest=LOWEST_SWING,
+    )
+
+
 TASKS = {
     "cartpole-ppo": Task(
         env_id="CartPole-v1",
@@ -46,11 +66,26 @@ TASKS = {
     ),
     "pendulum-ppo": Task(
         env_id="Pendulum-v1",
-        steps=100_000,
+        steps=60_000,
         steps_per_update=1000,
         learning_rate=1e-3,
         agent=fmarl.AgentConfig(discount=0.9, max_gradient_norm=0.5),
         learning=fmarl.PPOConfig(gae_lambda=0.95, passes=10, minibatches=10),
-        lowest=-3300.0,
+        lowest=LOWEST_SWING,
     ),
+    "cartpole-trpo": Task(
+        env_id="CartPole-v1",
+        steps=51_200,
+        steps_per_update=1024,
+        learning_rate=1e-3,  # divides TRPO's step and multiplies it again: any would do
+        agent=fmarl.AgentConfig(discount=0.98),
+        learning=fmarl.TRPOConfig(
+            gae_lambda=0.95, cg_damping=1e-3, critic_passes=20, critic_learning_rate=3e-3
+        ),
+        num_seeds=5,
+        solved=475.0,
+        lowest=0.0,
+    ),
+    "pendulum-tac": _pendulum_tac(entropic_index=1.0),
+    "pendulum-tac-1.5": _pendulum_tac(entropic_index=1.5),
 }

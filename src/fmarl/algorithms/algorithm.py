@@ -20,6 +20,8 @@ Metrics = dict[str, Float[Array, ""]]
 class Transitions(eqx.Module):
     """What one agent lived through in a slot, in order of time.
 
+    Paper: Eq. (2).  φ_t = ⟨s_t, a_t, r_t, s_{t+1}⟩
+
     The engine stacks agents as a second axis, and slots of a sample set before the first.
     """
 

@@ -40,6 +40,8 @@ def descend(
 ) -> tuple[Descent, dict[str, Float[Array, " step"]]]:
     """Take one step per batch (the batches' first axis), each from where the last one led.
 
+    Paper: Eq. (1).  θ_{k+1} = θ_k − η ∇L, or the optimiser's direction in place of ∇L.
+
     Where `batches` is None, so is each batch. The metrics are those of every step.
     """
     start = Descent(parameters, optimiser, jax.tree.map(jnp.zeros_like, parameters))

@@ -7,6 +7,10 @@ from typing import Any
 import tyro
 
 from fmarl.cli.output import Flag, print_json, print_lines, print_table
+from fmarl.errors import require
+from fmarl.records.lines import read_lines
+from fmarl.records.lock import is_held
+from fmarl.records.run_folder import RunFolder
 from fmarl.records.run_list import RunSummary, list_runs
 
 
@@ -16,15 +20,19 @@ class Runs:
 
     folder: tyro.conf.Positional[Path] = Path("runs")
     """Folder that holds them."""
+    tests: Flag = False
+    """With --json, add every test of each run."""
     json: Flag = False
     """Print everything as JSON."""
 
     def run(self) -> int:
         """Read and print."""
+        require(self.json or not self.tests, "--tests alone", "--tests --json", "Add --json.")
         found = list_runs(self.folder)
         facts = [_facts(summary) for summary in found]
         if self.json:
-            print_json(facts)
+            tests = [{"tests": _tests(one)} if self.tests else {} for one in found]
+            print_json([{**row, **more} for row, more in zip(facts, tests, strict=True)])
         elif not found:
             print_lines(f"no runs in {self.folder}; start one with: fmarl train figure-eight")
         else:
@@ -35,7 +43,7 @@ class Runs:
 
 def _facts(summary: RunSummary) -> dict[str, Any]:
     experiment = summary.description.get("experiment", {})
-    last = summary.last_metrics
+    last, tests = summary.last_metrics, _tests(summary)
     return {
         "run": summary.folder.name,
         "world": experiment.get("world"),
@@ -44,15 +52,24 @@ def _facts(summary: RunSummary) -> dict[str, Any]:
         "seed": experiment.get("seed"),
         "epoch": last.get("epoch"),
         "of": experiment.get("num_epochs"),
-        "test reward": last.get("mean"),
+        "test reward": tests[-1]["mean"] if tests else None,
         "state": _state(summary, last.get("epoch"), experiment.get("num_epochs")),
         "started": summary.description.get("started"),
     }
 
 
+def _tests(summary: RunSummary) -> list[dict[str, Any]]:
+    metrics = RunFolder(summary.folder).metrics
+    lines = read_lines(metrics).records if metrics.exists() else []
+    names = ("epoch", "mean", "rewards")
+    return [{name: line[name] for name in names} for line in lines if line["kind"] == "test"]
+
+
 def _state(summary: RunSummary, epoch: int | None, num_epochs: int | None) -> str:
     if summary.problem:
         return "damaged"
+    if is_held(summary.folder):
+        return "running"
     if summary.holder:
-        return f"held by {summary.holder}"
+        return "killed"
     return "done" if epoch is not None and epoch == num_epochs else "stopped"

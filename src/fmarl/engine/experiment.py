@@ -16,6 +16,7 @@ from fmarl.algorithms.algorithm import Algorithm
 from fmarl.algorithms.ppo import PPOConfig, make_ppo
 from fmarl.algorithms.tac import TACConfig, make_tac
 from fmarl.algorithms.trpo import TRPOConfig, make_trpo
+from fmarl.engine.plain import to_plain
 from fmarl.engine.protocol import WorldMaker
 from fmarl.engine.seeds import MAX_RUN_SEED, derived_seed
 from fmarl.errors import BadInput, require
@@ -138,6 +139,16 @@ def _algorithm(
         num_actions=num_actions,
         is_discrete=is_discrete,
     )
+
+
+def describe_experiment(experiment: Experiment) -> dict[str, Any]:
+    """The experiment as plain data, without the settings of algorithms that it does not use.
+
+    They are all defaults, and a later version with other defaults must still read it.
+    """
+    unused = [word for word in ALGORITHMS if word != experiment.algorithm]
+    plain = to_plain(experiment)
+    return {name: value for name, value in plain.items() if name not in unused}
 
 
 class Schedule(NamedTuple):

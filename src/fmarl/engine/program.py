@@ -64,7 +64,7 @@ def make_program(algorithm: Algorithm, num_agents: int) -> Program:
         update=jax.jit(partial(_update, learner), donate_argnums=1),
         acting=jax.jit(partial(_acting, algorithm, restore)),
         mean_acting=jax.jit(partial(_mean_acting, algorithm, restore)),
-        gradient_norm=jax.jit(partial(_gradient_norm, algorithm, restore)),
+        gradient_norm=jax.jit(partial(expected_gradient_norm, algorithm, restore)),
         sizes=_sizes(algorithm, parameters, memory, num_agents),
     )
 
@@ -156,7 +156,7 @@ def _mean_acting(
     return jax.vmap(lambda row, own: algorithm.acting(restore(row), own))(rows, memory)
 
 
-def _gradient_norm(
+def expected_gradient_norm(
     algorithm: Algorithm,
     restore: Callable[[Array], Tree],
     state: TrainState,

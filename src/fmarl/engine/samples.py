@@ -14,6 +14,7 @@ from safetensors.numpy import load, save
 from fmarl.algorithms.algorithm import Transitions
 from fmarl.errors import BadInput, require
 from fmarl.records.durable import make_folder, read_whole, write_durably
+from fmarl.records.run_folder import RunFolder
 from fmarl.worlds.world import WorldSpec
 
 NAMES = tuple(Transitions.__dataclass_fields__)
@@ -32,14 +33,14 @@ def slots_to_keep(total_updates: int, sample_slots: int) -> set[int]:
 
 def keep_slot(folder: Path, slot: int, transitions: Transitions) -> None:
     """Write a slot's transitions; writing it again after a resume changes nothing."""
-    make_folder(folder / "samples")
+    make_folder(RunFolder(folder).samples)
     arrays = {name: np.asarray(getattr(transitions, name)) for name in NAMES}
-    write_durably((folder / "samples") / f"{slot:09}.safetensors", save(arrays))
+    write_durably(RunFolder(folder).samples / f"{slot:09}.safetensors", save(arrays))
 
 
 def read_samples(folder: Path, spec: WorldSpec, agents: int) -> Transitions:
     """The sample set of a run, its slots as first axis; `BadInput` if it is of another world."""
-    files = sorted((folder / "samples").glob("*.safetensors"))
+    files = sorted(RunFolder(folder).samples.glob("*.safetensors"))
     require(
         bool(files), f"samples of {folder}", "a run that kept some (sample_slots > 0)", "Name one."
     )

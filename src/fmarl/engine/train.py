@@ -10,9 +10,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fmarl.engine.experiment import Experiment
+from fmarl.engine.experiment import Experiment, describe_experiment
 from fmarl.engine.journal import Journal, Listener
-from fmarl.engine.plain import from_plain, to_plain
+from fmarl.engine.plain import from_plain
 from fmarl.engine.program import transitions_of
 from fmarl.engine.samples import keep_slot, slots_to_keep
 from fmarl.engine.session import Session
@@ -73,7 +73,7 @@ def begin(
 ) -> Path:
     """Make the folder of a run that has not begun yet, and return it."""
     words = sys.argv if command_line is None else command_line
-    description = describe_run(to_plain(experiment), {"run": experiment.seed}, words)
+    description = describe_run(describe_experiment(experiment), {"run": experiment.seed}, words)
     if folder is None:
         method, seed = experiment.together.method, experiment.seed
         return create_named_run(RUNS, description, experiment.world, method, seed)

@@ -54,6 +54,21 @@ def holder(folder: Path) -> str:
         os.close(descriptor)
 
 
+def is_held(folder: Path) -> bool:
+    """Whether a process holds a run at this moment; a holder that was killed holds it no more."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def _lock(path: Path) -> int:
     """Open and lock the file of that name, which a leaving holder may delete in between."""
     while True:

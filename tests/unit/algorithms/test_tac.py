@@ -329,11 +329,14 @@ def test_a_world_of_choices_is_refused_in_one_line():
     [
         {"entropic_index": 0.0},
         {"entropic_index": float("nan")},
+        {"entropic_index": 1e300},
         {"entropy_weight": -0.1},
         {"density": "jiont"},
         {"batch_size": 0},
         {"batch_size": 101, "replay_capacity": 100},
+        {"replay_capacity": 10**8},
         {"updates_per_slot": 0},
+        {"updates_per_slot": 10**6},
         {"target_rate": 0.0},
         {"target_rate": 1.5},
         {"random_updates": -1},
@@ -352,7 +355,7 @@ def test_settings_that_make_no_sense_are_refused_in_one_line(setting):
 def test_it_learns_to_repeat_what_it_sees(index):
     """One step long, reward −(action − seen)²; a blind agent can not do better than −1/3."""
     config = TACConfig(
-        entropic_index=index, entropy_weight=0.01, batch_size=64, replay_capacity=2000
+        entropic_index=index, batch_size=64, replay_capacity=2000, updates_per_slot=50
     )
     agent = AgentConfig(hidden=(16, 16))
     algorithm = make_tac(config, agent, observation_size=1, num_actions=1, is_discrete=False)

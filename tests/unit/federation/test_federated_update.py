@@ -1,9 +1,11 @@
 """One update for every method: its limits, who moves, who stands still, and what is not finite."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fmarl.federation.delay import Mail, by_mail
 from fmarl.federation.method import make_method, padded
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.reproduce import paper
@@ -156,10 +158,13 @@ def test_slow_post_is_delayed_gradient_descent(up, down, adopt):
 
 
 def test_post_without_delay_is_synchronous_learning():
-    late = make_method(AGENTS, learning_rate=RATE, adopt_every=2)
-    rows = rows_of(run(late, START, _noise(4)))
-    assert np.array_equal(rows[0], np.tile(START, (AGENTS, 1)).astype(np.float32))
-    assert not np.array_equal(rows[1], rows[0])
+    """Eq. (4), though by way of the virtual agent's own parameters."""
+    method, rows = _method(), jnp.tile(jnp.asarray(START, jnp.float32), (AGENTS, 1))
+    steps = jnp.asarray(_noise(1)[0], jnp.float32)
+    mail = Mail(rows, jnp.zeros((0, *rows.shape)), jnp.zeros((0, *rows.shape)))
+    held, mail = jax.jit(by_mail)(method, mail, rows, steps, jnp.zeros((), jnp.int32))
+    np.testing.assert_allclose(held[0], START - RATE * _noise(1)[0].mean(axis=0), atol=1e-6)
+    assert np.array_equal(held, mail.virtual)
 
 
 def test_the_thirteen_rows_of_table_iv_share_one_compiled_program():

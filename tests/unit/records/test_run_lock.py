@@ -11,7 +11,7 @@ import pytest
 
 from fmarl.errors import BadInput
 from fmarl.records import lock
-from fmarl.records.lock import RunHeld, hold, holder
+from fmarl.records.lock import RunHeld, hold, holder, is_held
 from fmarl.records.note import LOCK_STALE
 from unit.records.processes import python
 from unit.records.small_disk import fill, small_disk
@@ -180,3 +180,12 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", flock)
     with pytest.raises(BadInput, match="can not be locked: No locks available"), hold(tmp_path):
         pass
+
+
+def test_a_run_is_held_only_while_its_holder_lives(tmp_path):
+    assert not is_held(tmp_path)
+    with hold(tmp_path):
+        assert is_held(tmp_path)
+    assert not is_held(tmp_path)
+    (tmp_path / "LOCK").write_text("pid 1 on host gone")  # what a kill leaves behind
+    assert not is_held(tmp_path)
