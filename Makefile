@@ -3,12 +3,16 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test check bench lock docs clean
+.PHONY: demo test test-long test-peers check bench lock docs clean
 demo: .venv/base.done
 	$(BIN)/fmarl demo
 
 test: .venv/dev.done
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not long"
+test-long: .venv/dev.done
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m long
+test-peers: .venv/dev.done
+	$(BIN)/python tests/peers/run.py
 
 check: .venv/dev.done
 	$(BIN)/ruff format --check .
@@ -16,7 +20,6 @@ check: .venv/dev.done
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
-
 bench: .venv/dev.done
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
@@ -26,7 +29,6 @@ lock: .venv/dev.done
 
 docs: .venv/dev.done
 	$(BIN)/sphinx-build --quiet --fail-on-warning docs docs/_build && echo "open docs/_build/index.html"
-
 clean:
 	rm -rf .venv docs/_build build dist .pytest_cache .ruff_cache .hypothesis
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from e2e.hearing import hearing
+
 
 def test_bounds_prints_printed_and_corrected_forms(fmarl):
     done = fmarl("bounds", "--local-updates", "1-15", "--decay-rate", "0.92")
@@ -149,11 +151,10 @@ def test_ctrl_c_ends_quietly(tmp_path: Path):
     settings = tmp_path / "settings.json"
     os.mkfifo(settings)
     process = subprocess.Popen(
-        [sys.executable, "-m", "fmarl", "bounds", "--settings", str(settings)],
+        hearing("bounds", "--settings", str(settings)),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     with settings.open("w"):  # opens only when the command does: it is at work, and waits for us
         process.send_signal(signal.SIGINT)

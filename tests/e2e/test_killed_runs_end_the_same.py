@@ -55,8 +55,16 @@ def _experiment(world: str, algorithm: str) -> Experiment:
     )
 
 
-@pytest.mark.parametrize("algorithm", METHODS)
-@pytest.mark.parametrize("world", WORLDS)
+# Each world and each algorithm once in every test run; all pairs in the long one.
+USUAL = {("figure-eight", "ppo"), ("merge", "trpo"), ("toy-bumpy", "tac")}
+PAIRS = [
+    pytest.param(world, word, marks=[] if (world, word) in USUAL else pytest.mark.long)
+    for world in WORLDS
+    for word in METHODS
+]
+
+
+@pytest.mark.parametrize(("world", "algorithm"), PAIRS)
 def test_killed_at_five_points_a_run_ends_with_the_same_bits(world, algorithm, tmp_path):
     experiment = _experiment(world, algorithm)
     whole = resume(begin(experiment, tmp_path / "whole"))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from e2e.hearing import hearing
 from fmarl.engine.train import begin, resume
 from fmarl.records.lines import read_lines
 from unit.engine.small import toy
@@ -24,19 +25,9 @@ def _command(*words: str) -> list[str]:
     return [sys.executable, "-m", "fmarl", *words]
 
 
-# Whoever started the tests may ignore signals, as shells do for background jobs: hear them again.
-HEARING = """
-import runpy, signal
-for number in (signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, signal.SIG_DFL)
-signal.signal(signal.SIGINT, signal.default_int_handler)
-runpy.run_module("fmarl", run_name="__main__")
-"""
-
-
 def _start(*words: str, mark: str = "") -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", HEARING, *words],
+        hearing(*words),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -59,7 +50,7 @@ def _left_behind(mark: str) -> list[int]:
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-@pytest.mark.parametrize("lines", [1, 3])
+@pytest.mark.parametrize("lines", [1, pytest.param(3, marks=pytest.mark.long)])
 def test_a_signal_ends_a_run_well_and_it_can_be_resumed(number, code, lines, tmp_path):
     folder, mark = tmp_path / "run", f"{tmp_path}"
     process = _start("train", "toy-bumpy", *TOY, *LONG, "--out", str(folder), mark=mark)
@@ -84,6 +75,7 @@ def test_a_second_signal_ends_a_run_at_once(tmp_path):
     process.stdout.readline()
     while process.poll() is None:
         process.send_signal(signal.SIGINT)
+    process.communicate()
     assert process.returncode in (130, -2)  # -2: Python itself was already leaving
     assert _left_behind(mark) == []
     resumed = _start("resume", str(folder), "--json", mark=mark)

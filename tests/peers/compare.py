@@ -1,6 +1,6 @@
 """Our learners against Stable-Baselines3's on the same tasks. `run.py` starts it.
 
-    python -m peers.compare FOLDER [TASK ...] [--jobs N]
+    python -m peers.compare FOLDER [--tasks TASK ...] [--jobs N]
 
 Every run is a process of its own and leaves a file in FOLDER when it is done. A run whose file is
 there is not run again, so what was stopped goes on where it was. The file's name has a fingerprint
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fmarl.records.durable import write_durably
-from peers import ours, theirs
+from peers import ours, their_words
 from peers.results import RESULTS, Comparison, Result, decode, encode, tables, write
 from peers.tasks import TASKS, Task
 
@@ -28,6 +28,10 @@ PACKAGE = HERE.parents[1] / "src" / "fmarl"
 COMMAND = "python tests/peers/run.py"
 STOPPED = (-2, -15, 130, 143)
 """Exit codes of a run that somebody stopped; any other but 0 is a run that failed."""
+
+
+class Stopped(RuntimeError):  # noqa: N818 — it reads as what happened
+    """Somebody stopped a run: it has neither succeeded nor failed."""
 
 
 class Side(NamedTuple):
@@ -45,7 +49,7 @@ SIDES = {
         (*PACKAGE.rglob("*.py"), HERE / "ours.py", HERE / "score.py"),
     ),
     "theirs": Side(
-        theirs.settings,
+        their_words.settings,
         ("torch", "stable-baselines3", "sb3-contrib", "numpy", "gymnasium"),
         (HERE / "theirs.py", HERE / "score.py"),
     ),
@@ -66,11 +70,16 @@ def main() -> None:
     asked = _parser().parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     jobs = [job for name in asked.tasks for job in jobs_of(name, asked.folder)]
-    run_missing(jobs, asked.jobs)
+    try:
+        run_missing(jobs, asked.jobs)
+    except (Stopped, KeyboardInterrupt):
+        say("Stopped. Called again, it goes on where it was.")
+        sys.exit(130)
     comparisons = [gathered(name, jobs) for name in asked.tasks]
     for comparison in comparisons:
         write(comparison, {"command": COMMAND, **circumstances(comparison.task)})
     say(f"\n{tables(comparisons)}\n\nEvery run is in {RESULTS}.")
+    say("For docs/peers.md: .venv/bin/pytest tests/peers/test_peer_results.py --update-golden")
     sys.exit(not all(comparison.verdict.passed for comparison in comparisons))
 
 
@@ -127,7 +136,7 @@ def _run(job: Job) -> tuple[Job, Result]:
     words = ["-m", "peers.one_run", job.side, job.task, str(job.seed), str(job.file)]
     done = subprocess.run([sys.executable, *words], stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode in STOPPED:
-        raise KeyboardInterrupt
+        raise Stopped
     if done.returncode:
         why = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         lowest = TASKS[job.task].lowest
@@ -142,7 +151,7 @@ def _digest(facts: Any) -> str:
 def _parser() -> argparse.ArgumentParser:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("folder", type=Path, help="where the runs are kept")
-    words.add_argument("tasks", nargs="*", choices=TASKS, default=list(TASKS))
+    words.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     words.add_argument("--jobs", type=int, default=1, help="runs at once")
     return words
 

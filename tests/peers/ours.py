@@ -79,9 +79,9 @@ def _act(policy: Policy, spec: WorldSpec) -> Act:
 
 
 def _training_return(folder: Path, spec: WorldSpec) -> float:
-    """From the slots that the run kept, which are all; the episode cut off by its end is left out.
+    """From the slots that the run kept, which are all.
 
-    That the last one ended with the last step is as likely here as on the other side.
+    An episode that ends with the last step is left out: it may only have been cut off there.
     """
     kept = read_samples(folder, spec, agents=1)
     reward, ended = np.asarray(kept.reward).ravel(), np.asarray(kept.ended).ravel()

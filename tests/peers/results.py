@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from peers.tasks import TASKS
+from peers.their_words import settings
 from peers.verdict import Estimate, Verdict, improvement, judge
 
 RESULTS = Path(__file__).parent / "results"
@@ -89,6 +90,15 @@ def _result(facts: dict[str, Any]) -> Result:
     return Result(**{name: facts[name] for name in Result._fields})
 
 
+def settings_table() -> str:
+    """What both sides are told, in Markdown and in the other side's words, which are known best."""
+    rows = [
+        _row([name, task.env_id, f"{task.steps:,}", _spelled(settings(task))])
+        for name, task in TASKS.items()
+    ]
+    return "\n".join(["| task | environment | steps | settings |", "|---|---|---|---|", *rows])
+
+
 def tables(comparisons: Sequence[Comparison]) -> str:
     """Two tables in Markdown: how each side did, and how we compare."""
     scores = [_side_row(one, side) for one in comparisons for side in SIDES]
@@ -104,6 +114,12 @@ def tables(comparisons: Sequence[Comparison]) -> str:
             *verdicts,
         ]
     )
+
+
+def _spelled(words: dict[str, Any]) -> str:
+    """Names and values in a line, those of inner records as well."""
+    inner = {name: _spelled(one) for name, one in words.items() if isinstance(one, dict)}
+    return " ".join(inner.get(name, f"`{name}={one}`") for name, one in words.items())
 
 
 def _side_row(comparison: Comparison, side: str) -> str:

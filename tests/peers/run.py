@@ -1,6 +1,6 @@
 """`make test-peers`: our learners against Stable-Baselines3, in an environment of its own.
 
-    python tests/peers/run.py [TASK ...] [--jobs N]
+    python tests/peers/run.py [--tasks TASK ...] [--jobs N]
 
 Needs Python 3.11 alone. Torch is larger than all of fmarl, so it never enters the project's own
 environment. First the recordings that `make test` compares with are made anew and compared; then
@@ -8,10 +8,10 @@ both sides learn the same tasks (`compare.py`, which the words go to). Stop it a
 again, it goes on where it was.
 """
 
-import hashlib
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -28,14 +28,11 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 def main() -> int:
     """Make the environment, test, compare; the exit code of what failed first."""
-    folder = home()
-    python = ready(folder / "environment")
-    where = {**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT / "tests")}
-    tests = [python, "-m", "pytest", "tests/peers"]
-    tasks = [python, "-m", "peers.compare", str(folder / "runs"), *sys.argv[1:]]
     try:
-        codes = (subprocess.run(words, cwd=ROOT, env=where).returncode for words in (tests, tasks))
-        return next((code for code in codes if code), 0)
+        python = ready(home() / "environment")
+        tests = _start(python, "-m", "pytest", "tests/peers")
+        tasks = _start(python, "-m", "peers.compare", str(home() / "runs"), *sys.argv[1:])
+        return tests or tasks
     except KeyboardInterrupt:
         return 130
 
@@ -60,8 +57,13 @@ def ready(folder: Path) -> str:
 
 def wanted() -> str:
     """What the environment is made for; when it changes, it is made anew."""
-    depends = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    return "\n".join([sys.version, str(ROOT), depends, *REQUIREMENTS])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return "\n".join([sys.version, str(ROOT), *project["dependencies"], *REQUIREMENTS])
+
+
+def _start(*words: str) -> int:
+    where = {**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT / "tests")}
+    return subprocess.run(words, cwd=ROOT, env=where).returncode
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +80,7 @@ def check_ppo_gradient(record: Record) -> None:
     """So are PPO's loss, each number in it, and its gradient, away from where the agent acted."""
     learner, moved, experience = _ppo(record), record.tree("moved"), _experience(record)
     loss, metrics = ppo.ppo_loss(learner, moved, experience)
-    gradient, _ = ppo.ppo_gradient(learner, moved, experience)
+    gradient, _ = jax.jit(partial(ppo.ppo_gradient, learner))(moved, experience)
     theirs = {**record.arrays, "entropy": -record.arrays["negative_entropy"]}
     assert theirs["clip_fraction"] > 0.1, "a record in which nothing is clipped proves little"
     for name, number in {**metrics, "loss": loss}.items():
@@ -109,11 +110,12 @@ def check_trust_region(record: Record) -> None:
     """TRPO's gradient and its product with the damped Fisher matrix are theirs."""
     learner, start = _trpo(record), record.tree("start")
     region = trpo.trust_region(learner, start, _experience(record))
-    gradient = jax.grad(lambda place: region.gain(region.model(place)))(start)
+    gradient = jax.jit(jax.grad(lambda place: region.gain(region.model(place))))(start)
     assert_close(gradient, record.tree("gradient"))
-    product = curvature_product(region, start, learner.config.cg_damping)(record.tree("vector"))
+    product = jax.jit(curvature_product(region, start, learner.config.cg_damping))
     shares = _divergence_shares(record)
-    assert_close(product, jax.tree.map(lambda leaf: shares * leaf, record.tree("product")))
+    expected = jax.tree.map(lambda leaf: shares * leaf, record.tree("product"))
+    assert_close(product(record.tree("vector")), expected)
 
 
 def check_trpo_update(record: Record) -> None:
@@ -128,7 +130,8 @@ def check_trpo_update(record: Record) -> None:
         is_discrete=blueprint.is_discrete,
     )
     _, memory = algorithm.init(key)
-    step, _, metrics = algorithm.local_update(start, memory, record.transitions, key, rate)
+    update = jax.jit(algorithm.local_update)
+    step, _, metrics = update(start, memory, record.transitions, key, rate)
     way = jax.tree.map(lambda leaf: -rate * leaf, step)
     expected = _difference(record.tree("end"), start)
     assert_close(way, expected, UPDATE_TOLERANCE)

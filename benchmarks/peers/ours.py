@@ -1,0 +1,233 @@
+"""Our side of the benchmark of training: what one process measures on the cores it was given.
+
+| python benchmarks/peers/ours.py … | measures |
+|---|---|
+| `run '{"num_epochs": 20}'` | a whole run, as `fmarl train` does it, with these settings |
+| `agents 70 12` | 12 slots of 70 agents in a toy world |
+| `turns` | slots of the paper's run on request (`turns.py`) |
+| `bare` | the same number of steps of the same road on request, and nothing else |
+
+The first two print one JSON object.
+"""
+
+import itertools
+import json
+import os
+import resource
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+from turns import serve
+
+from fmarl.engine import acting, worker
+from fmarl.engine.experiment import Experiment
+from fmarl.engine.plain import from_plain
+from fmarl.engine.program import transitions_of
+from fmarl.engine.seeds import epoch_seed
+from fmarl.engine.session import Session
+from fmarl.engine.train import train
+from fmarl.worlds.named import make_world
+from fmarl.worlds.world import World
+
+TICKS = os.sysconf("SC_CLK_TCK")
+SLOT_STEPS = 250
+WARM_UP = 2
+"""Slots that are not measured: the first one compiles."""
+
+
+class Moment(NamedTuple):
+    """All clocks between two slots."""
+
+    wall: float
+    learner: float
+    """CPU seconds of this process."""
+    workers: float
+    """CPU seconds of the processes of all its worlds."""
+
+    @property
+    def cpu(self) -> float:
+        """Of learner and workers."""
+        return self.learner + self.workers
+
+    def since(self, before: "Moment") -> "Moment":
+        """What has passed on each clock."""
+        return Moment(*(late - early for late, early in zip(self, before, strict=True)))
+
+
+def now() -> Moment:
+    """Read all clocks."""
+    me = os.getpid()
+    children = Path(f"/proc/{me}/task/{me}/children").read_text().split()
+    workers = sum(_cpu_seconds(int(child)) for child in children)
+    return Moment(time.perf_counter(), time.process_time(), workers)
+
+
+class Line(NamedTuple):
+    """A line of metrics, and when it was written."""
+
+    kind: str
+    update_count: int
+    moment: Moment
+
+
+def run(settings: dict[str, Any]) -> dict[str, float]:
+    """Train, and say what a slot, a test and the start cost; the start includes all compiling."""
+    spent: dict[str, float] = defaultdict(float)
+    lines: list[Line] = []
+
+    def listen(line: dict[str, Any]) -> None:
+        lines.append(Line(line["kind"], line["update_count"], now()))
+        if line["epoch"] <= 1:
+            spent.clear()
+
+    for name in ("play", "learn"):
+        _watch(Session, name, spent)
+    with TemporaryDirectory() as folder:
+        train(from_plain(Experiment, settings), Path(folder) / "run", listen=listen)
+    return _costs(lines, spent)
+
+
+def agents(count: int, slots: int) -> dict[str, float]:
+    """What a transition of one agent costs among so many, and what memory the learner takes."""
+    options = (f"num_agents={count}", f"epoch_steps={SLOT_STEPS}")
+    experiment = Experiment(
+        world="toy-bumpy", set=options, steps_per_update=SLOT_STEPS, test_every=0
+    )
+    with Session(experiment) as session:
+        _play(session, WARM_UP)
+        before = now()
+        _play(session, slots)
+        taken = now().since(before)
+    transitions = count * SLOT_STEPS * slots
+    return {
+        "learner_cpu_us_per_transition": taken.learner / transitions * 1e6,
+        "worker_cpu_us_per_transition": taken.workers / transitions * 1e6,
+        "peak_rss_mib": _peak_rss_mib(),
+    }
+
+
+def turns() -> None:
+    """Play slots of the paper's run on request."""
+    with Session(Experiment(test_every=0)) as session:
+        serve(lambda slots: _play(session, slots), lambda: now().cpu)
+
+
+def bare() -> None:
+    """Step through actions that were played before, on request."""
+    with make_world("figure-eight") as world:
+        seed, actions = _recording(world)
+
+        def step(slots: int) -> None:
+            world.reset(seed)
+            for action in actions[: slots * SLOT_STEPS]:
+                world.step(action)
+
+        serve(step)
+
+
+def _recording(world: World) -> tuple[int, np.ndarray]:
+    """What agents that have learned nothing do in an epoch that has no accident, and its seed."""
+    policy = acting.Policy("sampled", acting.random_parameters(world.spec))
+    most = world.spec.epoch_steps - 1
+    for run_seed in itertools.count():
+        player = worker.start(world, run_seed)
+        batch = worker.play_slot(player, policy, 0, most)
+        if not batch.over.any():
+            return epoch_seed(run_seed, 0, 0), acting.clipped(batch.action, world.spec)
+    raise AssertionError("seeds do not end")
+
+
+def _play(session: Session, slots: int) -> None:
+    for _ in range(slots):
+        batches = session.play()
+        session.learn(batches, transitions_of(batches))
+
+
+def _costs(lines: Sequence[Line], spent: dict[str, float]) -> dict[str, float]:
+    """Means over all but the first epoch, and what came before beyond such an epoch and test."""
+    first = next(place for place, line in enumerate(lines) if line.kind == "epoch")
+    begun, slots = lines[first].moment, lines[-1].update_count - lines[first].update_count
+    epochs, tests = (_stretches(lines[first:], kind) for kind in ("epoch", "test"))
+    slot, test = _mean(epochs, slots), _mean(tests, len(tests))
+    played, tested = lines[first].update_count, sum(line.kind == "test" for line in lines[:first])
+    return {
+        "start_wall_seconds": _age(begun) - played * slot.wall - tested * test.wall,
+        "start_cpu_seconds": begun.cpu - played * slot.cpu - tested * test.cpu,
+        "slot_wall_ms": slot.wall * 1e3,
+        "slot_worker_cpu_ms": slot.workers * 1e3,
+        "slot_learner_cpu_ms": slot.learner * 1e3,
+        "slot_learner_playing_cpu_ms": spent["play"] / slots * 1e3,
+        "slot_learner_learning_cpu_ms": spent["learn"] / slots * 1e3,
+        "test_wall_ms": test.wall * 1e3,
+        "test_worker_cpu_ms": test.workers * 1e3,
+        "test_learner_cpu_ms": test.learner * 1e3,
+        "peak_rss_mib": _peak_rss_mib(),
+    }
+
+
+def _stretches(lines: Sequence[Line], kind: str) -> list[Moment]:
+    """What passed before each line of a kind, since the line before it."""
+    pairs = itertools.pairwise(lines)
+    return [late.moment.since(early.moment) for early, late in pairs if late.kind == kind]
+
+
+def _mean(stretches: Sequence[Moment], count: int) -> Moment:
+    """What one of so many slots or tests took; nothing if there were none."""
+    if not stretches:
+        return Moment(0.0, 0.0, 0.0)
+    return Moment(*(sum(clock) / count for clock in zip(*stretches, strict=True)))
+
+
+def _watch(owner: type, name: str, spent: dict[str, float]) -> None:
+    """Have a method count its CPU seconds, whoever calls it."""
+    method = getattr(owner, name)
+
+    def watched(*given: Any) -> Any:
+        start = time.process_time()
+        try:
+            return method(*given)
+        finally:
+            spent[name] += time.process_time() - start
+
+    setattr(owner, name, watched)
+
+
+def _cpu_seconds(process: int) -> float:
+    """What a process has used, all its threads together."""
+    in_user_mode, in_kernel = _stat(process)[11:13]
+    return (int(in_user_mode) + int(in_kernel)) / TICKS
+
+
+def _age(moment: Moment) -> float:
+    """Seconds from the start of this process to a moment."""
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(_stat(os.getpid())[19]) / TICKS
+    return age - (time.perf_counter() - moment.wall)
+
+
+def _stat(process: int) -> list[str]:
+    """What Linux knows of a process, from the field after its name on."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+
+
+def _peak_rss_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["run", settings]:
+            print(json.dumps(run(json.loads(settings))))
+        case ["agents", count, slots]:
+            print(json.dumps(agents(int(count), int(slots))))
+        case ["turns"]:
+            turns()
+        case ["bare"]:
+            bare()
+        case _:
+            raise SystemExit(__doc__)
