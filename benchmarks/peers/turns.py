@@ -40,10 +40,11 @@ class Script(NamedTuple):
     """Where its warnings and errors go."""
 
     def failure(self) -> SystemExit:
-        """What to raise when it gave no answer."""
+        """What to raise when it has ended without an answer."""
+        code = self.process.wait()
         self.said.seek(0)
         *_, why = ["it said nothing", *self.said.read().splitlines()]
-        return SystemExit(f"benchmarks/peers/{self.name} failed: {why}")
+        return SystemExit(f"benchmarks/peers/{self.name} ended with code {code}: {why}")
 
 
 @contextmanager
