@@ -4,8 +4,8 @@
 left at its neutral value: the learning rate stays the same (annealed, ours is right at the start of
 a slot and theirs at its end), observations are as the environment gives them.
 
-Settings and budgets were chosen with Stable-Baselines3 alone, on seeds from 100 that are not used
-here.
+PPO's and TRPO's settings were chosen with Stable-Baselines3 alone, on seeds from 100 that are not
+used here; TAC's are near those of its authors.
 """
 
 from dataclasses import dataclass

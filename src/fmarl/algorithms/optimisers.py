@@ -11,7 +11,8 @@ from fmarl.errors import BadInput
 PLAIN: dict[str, optax.GradientTransformation] = {
     "sgd": optax.identity(),
     "momentum": optax.trace(decay=0.9),
-    "adam": optax.scale_by_adam(eps=1e-5),  # 1e-5 as in the reference implementations of PPO
+    # 1e-5 as in the reference implementations of PPO. One vector costs less than many small leaves.
+    "adam": optax.flatten(optax.scale_by_adam(eps=1e-5)),
 }
 """Words whose meaning is fixed here; every other word w means `optax.scale_by_w()`."""
 
