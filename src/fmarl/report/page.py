@@ -1,0 +1,271 @@
+"""One HTML page that needs nothing else: no script, no font, no request.
+
+A page is built of blocks that know how to write themselves. All text is
+escaped on its way in, pictures travel inside the page, and a link that leads nowhere is refused.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+
+from matplotlib.figure import Figure
+
+from fmarl.errors import require
+from fmarl.report.curves import ONE_COLUMN, VERDICTS, VerdictWord, figure_bytes
+
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+"""What a browser may load for the page: nothing from anywhere."""
+
+PIXELS_PER_INCH = 120
+"""Browsers have 96; paper type of 8 points wants to be larger on a screen."""
+
+ALIGNMENTS = {"l": "left", "c": "centre", "r": "right"}
+
+
+class Inline(ABC):
+    """A piece of a line."""
+
+    @abstractmethod
+    def html(self) -> str:
+        """As HTML, escaped."""
+
+
+Text = str | Sequence[str | Inline]
+"""A line: plain, or in pieces."""
+
+
+class Block(ABC):
+    """A piece of a page."""
+
+    @abstractmethod
+    def html(self, level: int) -> str:
+        """As HTML, escaped; its own headings begin at this level."""
+
+
+@dataclass(frozen=True)
+class Verdict(Inline):
+    """A badge that says how a claim fared."""
+
+    word: VerdictWord
+
+    def html(self) -> str:
+        """A sign for the eye, the word for everyone, and a class for the colour."""
+        kind, sign = self.word.replace(" ", "-"), VERDICTS[self.word].sign
+        shown = f'<span aria-hidden="true">{sign}</span> {escape(self.word)}'
+        return f'<span class="verdict {kind}">{shown}</span>'
+
+
+@dataclass(frozen=True)
+class Link(Inline):
+    """A way to a section of the same page."""
+
+    text: str
+    anchor: str
+
+    def html(self) -> str:
+        """An anchor element."""
+        return f'<a href="#{escape(self.anchor)}">{escape(self.text)}</a>'
+
+
+@dataclass(frozen=True)
+class Paragraph(Block):
+    """Prose."""
+
+    text: Text
+
+    def html(self, level: int) -> str:
+        """A paragraph of a width that reads well."""
+        return f"<p>{_line(self.text)}</p>"
+
+
+@dataclass(frozen=True)
+class Code(Block):
+    """What a machine reads or writes, line by line."""
+
+    text: str
+
+    def html(self, level: int) -> str:
+        """Preformatted; long lines scroll in their own box."""
+        return f"<pre><code>{escape(self.text)}</code></pre>"
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """Rows under a header; the first cell of a row is its name."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Text]]
+    caption: Text
+    align: str = ""
+    """A letter per column, as in LaTeX: l, c or r. Columns without one are l."""
+
+    def html(self, level: int) -> str:
+        """A captioned table in a box that scrolls by itself where the screen is narrow."""
+        letters = self.align.ljust(len(self.header), "l")
+        head = _row(self.header, letters, ["col"] * len(self.header))
+        scopes = ["row", *[""] * (len(self.header) - 1)]
+        body = _lines(_row(row, letters, scopes) for row in self.rows)
+        table = f"<table>\n<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+        return (
+            f"<figure>\n<figcaption>{_line(self.caption)}</figcaption>\n"
+            f'<div class="scroll">\n{table}\n</div>\n</figure>'
+        )
+
+
+@dataclass(frozen=True)
+class Picture(Block):
+    """A figure with its caption, and words for who can not see it."""
+
+    figure: Figure
+    caption: Text
+    alternative_text: str
+
+    def __post_init__(self) -> None:
+        require(
+            bool(self.alternative_text.strip()),
+            "a picture without alternative text",
+            "words that say what it shows",
+            "Describe it for a reader who can not see it.",
+        )
+
+    def html(self, level: int) -> str:
+        """The figure as SVG, sharp at any size, on a white card."""
+        width, height = self.figure.get_size_inches() * PIXELS_PER_INCH
+        kind = "wide" if self.figure.get_figwidth() > ONE_COLUMN else "narrow"
+        data = b64encode(figure_bytes(self.figure, "svg")).decode()
+        return (
+            f'<figure class="{kind}">\n<div class="card">'
+            f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(self.alternative_text)}" '
+            f'width="{width:.0f}" height="{height:.0f}"></div>\n'
+            f"<figcaption>{_line(self.caption)}</figcaption>\n</figure>"
+        )
+
+
+@dataclass(frozen=True)
+class Columns(Block):
+    """Two things side by side, such as what was found and what the paper states."""
+
+    left: Sequence[Block]
+    right: Sequence[Block]
+
+    def html(self, level: int) -> str:
+        """Two boxes, below each other where the screen is narrow."""
+        sides = [f"<div>\n{_blocks(side, level)}\n</div>" for side in (self.left, self.right)]
+        return f'<div class="columns">\n{_lines(sides)}\n</div>'
+
+
+@dataclass(frozen=True)
+class Details(Block):
+    """What only some readers want: folded until asked for."""
+
+    summary: Text
+    blocks: Sequence[Block]
+
+    def html(self, level: int) -> str:
+        """A disclosure element, which needs no script."""
+        summary = f"<summary>{_line(self.summary)}</summary>"
+        return f"<details>\n{summary}\n{_blocks(self.blocks, level)}\n</details>"
+
+
+@dataclass(frozen=True)
+class Section(Block):
+    """A heading and what is under it; sections may hold sections."""
+
+    title: str
+    anchor: str
+    """Its name in links: small letters, digits and hyphens."""
+    blocks: Sequence[Block]
+
+    def __post_init__(self) -> None:
+        require(
+            re.fullmatch(r"[a-z][a-z0-9-]*", self.anchor) is not None,
+            f"anchor {self.anchor!r}",
+            "small letters, digits and hyphens, a letter first",
+            "Rename it.",
+        )
+
+    def html(self, level: int) -> str:
+        """A section whose heading is one level below the one around it."""
+        heading = f"<h{level}>{escape(self.title)}</h{level}>"
+        inside = _blocks(self.blocks, level + 1)
+        return f'<section id="{self.anchor}">\n{heading}\n{inside}\n</section>'
+
+
+def page(title: str, lead: Text, sections: Sequence[Section], footer: Text) -> str:
+    """A whole page: the same parts give the same text.
+
+    >>> "<h1>a &lt; b</h1>" in page("a < b", "Why.", [], "Made by hand.")
+    True
+    """
+    css = files("fmarl.report").joinpath("page.css").read_text(encoding="utf-8")
+    entries = _lines(f"<li>{Link(part.title, part.anchor).html()}</li>" for part in sections)
+    text = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>{escape(title)}</title>
+<style>
+{css}</style>
+</head>
+<body>
+<header>
+<h1>{escape(title)}</h1>
+<p class="lead">{_line(lead)}</p>
+</header>
+<nav aria-label="Contents">
+<ol>
+{entries}
+</ol>
+</nav>
+<main>
+{_blocks(sections, level=2)}
+</main>
+<footer>
+<p>{_line(footer)}</p>
+</footer>
+</body>
+</html>
+"""
+    _require_working_links(text)
+    return text
+
+
+def _require_working_links(text: str) -> None:
+    """Quotation marks are escaped in all that a caller wrote, so only real attributes match."""
+    anchors = Counter(re.findall(r' id="([^"]*)"', text))
+    twice = [anchor for anchor, count in anchors.items() if count > 1]
+    require(not twice, f"anchor {twice} of two sections", "one section each", "Rename one.")
+    dead = sorted(set(re.findall(r' href="#([^"]*)"', text)) - set(anchors))
+    require(not dead, f"link to {dead}", f"one of {sorted(anchors)}", "Add the section.")
+
+
+def _line(text: Text) -> str:
+    pieces = [text] if isinstance(text, str) else text
+    return "".join(piece.html() if isinstance(piece, Inline) else escape(piece) for piece in pieces)
+
+
+def _row(cells: Sequence[Text], letters: str, scopes: Sequence[str]) -> str:
+    """One row; a cell with a scope is the name of its column or row."""
+    written = [
+        f'<th scope="{scope}" class="{ALIGNMENTS[letter]}">{_line(cell)}</th>'
+        if scope
+        else f'<td class="{ALIGNMENTS[letter]}">{_line(cell)}</td>'
+        for cell, letter, scope in zip(cells, letters, scopes, strict=True)
+    ]
+    return f"<tr>{''.join(written)}</tr>"
+
+
+def _blocks(blocks: Sequence[Block], level: int) -> str:
+    return _lines(block.html(level) for block in blocks)
+
+
+def _lines(parts: Iterable[str]) -> str:
+    return "\n".join(parts)

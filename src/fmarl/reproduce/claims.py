@@ -1,0 +1,210 @@
+"""The paper's claims as comparisons, and the rule that decides them; both fixed before the runs.
+
+A comparison is supported if the whole 95 % interval of the paired difference lies on the claimed
+side and the difference is not negligible; not supported if the whole interval lies below what is
+negligible; else undecided. With fewer than five common seeds nothing is decided: intervals are then
+too short for what they promise. A claim is supported if all its comparisons are, and not supported
+if one of them is not.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from fmarl.report.statistics import Interval, paired_difference
+from fmarl.reproduce.measures import MEASURES
+from fmarl.reproduce.methods import (
+    ASY,
+    CONSENSUS,
+    CONSENSUS_1_15,
+    CONSENSUS_DENSE,
+    CONSENSUS_TWICE,
+    DECAY_92,
+    DECAY_95,
+    DECAY_98,
+    IRL,
+    SYN,
+    TAU_1,
+    TAU_1_15,
+    TAU_5_15,
+    TAU_10,
+    TAU_10_15,
+    TAU_15,
+)
+from fmarl.reproduce.plan import rated
+
+Word = Literal["supported", "not supported", "undecided"]
+LEAST_SEEDS = 5
+
+
+class Comparison(NamedTuple):
+    """One method is said to beat another, by one measure."""
+
+    better: str
+    worse: str
+    measure: str
+
+
+class Claim(NamedTuple):
+    """Something that the paper says of its methods."""
+
+    number: int
+    says: str
+    where: str
+    comparisons: tuple[Comparison, ...]
+
+
+class Verdict(NamedTuple):
+    """What the runs say to a comparison."""
+
+    comparison: Comparison
+    word: Word
+    effect: Interval
+    """Difference in the claimed direction: positive is as claimed."""
+    seeds: int
+
+
+def _order(names: Sequence[str], *measures: str) -> tuple[Comparison, ...]:
+    """Each name beats the next, by every measure."""
+    pairs = pairwise(names)
+    return tuple(Comparison(*pair, measure) for pair in pairs for measure in measures)
+
+
+def _all_beat(better: Sequence[str], worse: Sequence[str], measure: str) -> tuple[Comparison, ...]:
+    return tuple(Comparison(one, other, measure) for one in better for other in worse)
+
+
+_MERGE = tuple(
+    Comparison(f"Merge {word} FIRL_C", f"Merge {word} FIRL", "unrest")
+    for word in ("PPO", "TRPO", "TAC")
+)
+_RATES = tuple(
+    Comparison(rated(name, 1e-3), rated(name, other), measure)
+    for name in (TAU_1_15, DECAY_92)
+    for other, measure in ((1e-5, "area"), (1e-2, "final"))
+)
+_DECAYED = (DECAY_98, DECAY_95, DECAY_92)
+_MIXED = (CONSENSUS, CONSENSUS_DENSE, CONSENSUS_TWICE)
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        1,
+        "Federation improves independent learning in speed and in what is reached.",
+        "Fig. 4",
+        (Comparison(TAU_1, IRL, "epochs"), Comparison(TAU_1, IRL, "final")),
+    ),
+    Claim(
+        2,
+        "Under delay, updating less often hurts: FIRL_asy is worse than FIRL_syn.",
+        "Fig. 4",
+        _order((SYN, ASY), "area"),
+    ),
+    Claim(3, "NAS falls as τ grows.", "Fig. 6a", _order((TAU_1, TAU_10, TAU_15), "area")),
+    Claim(
+        4,
+        "NAS falls as the mean ν of the local updates grows.",
+        "Fig. 6a",
+        _order((TAU_1_15, TAU_5_15, TAU_10_15, TAU_15), "area"),
+    ),
+    Claim(
+        5,
+        "Decay lowers the expected gradient norm at equal cost.",
+        "Table IV",
+        _all_beat(_DECAYED, (TAU_1_15,), "norm"),
+    ),
+    Claim(
+        6,
+        "A smaller λ converges faster.",
+        "Fig. 6b",
+        _order((DECAY_92, DECAY_95, DECAY_98), "epochs"),
+    ),
+    Claim(
+        7,
+        "Consensus improves on τ = 15.",
+        "Fig. 6c, Table IV",
+        _order((CONSENSUS, TAU_15), "area", "norm"),
+    ),
+    Claim(
+        8,
+        "Consensus improves on τ = 1∼15.",
+        "Fig. 6c, Table IV",
+        _order((CONSENSUS_1_15, TAU_1_15), "area", "norm"),
+    ),
+    Claim(
+        9,
+        "A larger algebraic connectivity μ2 is better.",
+        "Fig. 6c, Table IV",
+        _order((CONSENSUS_DENSE, CONSENSUS), "area", "norm"),
+    ),
+    Claim(
+        10,
+        "More exchanges E per update are better.",
+        "Fig. 6c, Table IV",
+        _order((CONSENSUS_TWICE, CONSENSUS), "area", "norm"),
+    ),
+    Claim(11, "In Merge, consensus stabilises PPO, TRPO and TAC.", "Fig. 6d–f", _MERGE),
+    Claim(
+        12,
+        "FIRL_D and FIRL_C give more NAS per unit of communication early on.",
+        "Fig. 7",
+        _all_beat((DECAY_92, CONSENSUS), (TAU_1, TAU_10, TAU_1_15), "efficiency"),
+    ),
+    Claim(
+        13,
+        "FIRL_D and FIRL_C have more utility than FIRL, and FIRL more with larger τ.",
+        "Table IV",
+        (
+            *_order((TAU_15, TAU_10, TAU_1), "utility"),
+            *_all_beat(_DECAYED, (TAU_1_15,), "utility"),
+            *_all_beat(_MIXED, (TAU_15,), "utility"),
+            Comparison(CONSENSUS_1_15, TAU_1_15, "utility"),
+        ),
+    ),
+    Claim(14, "η = 1e-5 is too slow, and η = 1e-2 does not converge.", "Fig. 5", _RATES),
+)
+"""Claims 1 to 14. Claim 15, that the bound holds, is not a comparison of methods: `bound_check`."""
+
+Scores = Callable[[str, str], Mapping[int, float]]
+"""From a method's name and a measure to one number per seed."""
+
+
+def decide(comparison: Comparison, scores: Scores) -> Verdict:
+    """Hold a comparison against the runs that are there."""
+    measure = MEASURES[comparison.measure]
+    ours = _known(scores(comparison.better, comparison.measure))
+    theirs = _known(scores(comparison.worse, comparison.measure))
+    seeds = len(ours.keys() & theirs.keys())
+    if not seeds:
+        return Verdict(comparison, "undecided", Interval(np.nan, np.nan, np.nan), 0)
+    found = paired_difference(ours, theirs)
+    effect = found if measure.sign > 0 else Interval(-found.value, -found.high, -found.low)
+    return Verdict(comparison, verdict_of(effect, measure.negligible, seeds), effect, seeds)
+
+
+def verdict_of(effect: Interval, negligible: float, seeds: int) -> Word:
+    """The rule at the top of this file.
+
+    >>> verdict_of(Interval(0.02, 0.01, 0.03), negligible=0.005, seeds=5)
+    'supported'
+    >>> verdict_of(Interval(0.001, -0.001, 0.003), negligible=0.005, seeds=5)
+    'not supported'
+    """
+    if seeds < LEAST_SEEDS:
+        return "undecided"
+    if effect.low > 0 and effect.value >= negligible:
+        return "supported"
+    return "not supported" if effect.high < negligible else "undecided"
+
+
+def together(verdicts: Sequence[Verdict]) -> Word:
+    """What verdicts on its comparisons make of a claim."""
+    words = {verdict.word for verdict in verdicts}
+    if words == {"supported"}:
+        return "supported"
+    return "not supported" if "not supported" in words else "undecided"
+
+
+def _known(values: Mapping[int, float]) -> dict[int, float]:
+    return {seed: value for seed, value in values.items() if np.isfinite(value)}

@@ -1,0 +1,77 @@
+"""A study: how long, on how many seeds and with which choices the paper is reproduced."""
+
+from typing import NamedTuple
+
+from fmarl.errors import require
+from fmarl.reproduce import paper
+from fmarl.reproduce.choices import Choices, variant
+
+
+class Length(NamedTuple):
+    """How much is run."""
+
+    num_epochs: int
+    merge_epochs: int
+    """Epochs in Merge, whose 50 vehicles cost about five times as much per step."""
+    test_every: int
+    test_repetitions: int
+    seeds: int
+    table_seeds: int
+    """Of the methods in Table IV; the paper states neither seeds nor intervals."""
+    tuned_epochs: int
+    """Epochs of the runs in which every method has its own best η, and of those that find it."""
+    tuning_seeds: tuple[int, ...]
+    """Seeds on which the best η is chosen; they are never reported."""
+
+
+LENGTHS: dict[str, Length] = {
+    "quick": Length(
+        num_epochs=40,
+        merge_epochs=10,
+        test_every=5,
+        test_repetitions=1,
+        seeds=2,
+        table_seeds=2,
+        tuned_epochs=40,
+        tuning_seeds=(100,),
+    ),
+    "paper": Length(
+        num_epochs=paper.NUM_EPOCHS,
+        merge_epochs=paper.NUM_EPOCHS,
+        test_every=10,
+        test_repetitions=5,
+        seeds=5,
+        table_seeds=10,
+        tuned_epochs=150,
+        tuning_seeds=(100, 101),
+    ),
+}
+"""From the word of the command line to how much is run."""
+
+TUNED_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
+"""η among which each method's best is chosen, by the area under its curve of tests."""
+
+
+class Study(NamedTuple):
+    """Everything that decides which experiments there are."""
+
+    profile: str
+    variant: str
+    length: Length
+    choices: Choices
+
+    @property
+    def name(self) -> str:
+        """Of the folder its results go to."""
+        return self.profile if self.variant == "standard" else f"{self.profile}-{self.variant}"
+
+
+def make_study(profile: str, word: str = "standard", seeds: int | None = None) -> Study:
+    """The study of a profile and a variant, on so many seeds if a number is given."""
+    known = ", ".join(LENGTHS)
+    require(profile in LENGTHS, f"profile {profile!r:.40}", f"one of {known}", "Use quick.")
+    length = LENGTHS[profile]
+    if seeds is not None:
+        require(1 <= seeds <= 100, f"seeds = {seeds}", "1 to 100", "Use 5, for example.")
+        length = length._replace(seeds=seeds, table_seeds=seeds)
+    return Study(profile, word, length, variant(word).choices)

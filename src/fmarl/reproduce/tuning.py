@@ -1,0 +1,86 @@
+"""Each method at its own best learning rate.
+
+Decay, masks and even τ act partly as a step size (docs/reproduction.md), so methods are compared a
+second time, each at the η that suits it. It is chosen on seeds that are not reported.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from fmarl.engine.experiment import Experiment
+from fmarl.report.statistics import area_under_curve
+from fmarl.reproduce.keys import key_of
+from fmarl.reproduce.methods import (
+    Experiments,
+    at_rate,
+    federated_or_not,
+    on_seed,
+    table_methods,
+)
+from fmarl.reproduce.results import Result
+from fmarl.reproduce.study import TUNED_RATES, Study
+
+TUNED = "tuned "
+"""How the name begins of a method with its own best η."""
+
+
+def tuning_experiments(study: Study) -> Experiments:
+    """The runs on which every method's η is chosen."""
+    return {
+        f"tuning {name} η={rate:g} seed {seed}": _tuning(study, experiment, rate, seed)
+        for seed in study.length.tuning_seeds
+        for name, experiment in _methods(study).items()
+        for rate in rates(study)
+    }
+
+
+def tuned_experiments(study: Study, results: Mapping[str, Result]) -> Experiments:
+    """Methods at their best η, as far as it is known."""
+    best = {name: best_rate(study, name, results) for name in _methods(study)}
+    return {
+        TUNED + name: _short(study, at_rate(_methods(study)[name], rate))
+        for name, rate in best.items()
+        if rate is not None
+    }
+
+
+def best_rate(study: Study, name: str, results: Mapping[str, Result]) -> float | None:
+    """The η with the largest mean area under the curve of tests; None before all is known."""
+    experiment = _methods(study)[name]
+    areas = {
+        rate: [
+            _area(results.get(key_of(_tuning(study, experiment, rate, seed))))
+            for seed in study.length.tuning_seeds
+        ]
+        for rate in rates(study)
+    }
+    means = {rate: float(np.mean(found)) for rate, found in areas.items()}
+    unknown = any(np.isnan(mean) for mean in means.values())
+    return None if unknown else max(means, key=lambda rate: means[rate])
+
+
+def rates(study: Study) -> tuple[float, ...]:
+    """η to choose from: around the study's own."""
+    factor = study.choices.learning_rate / TUNED_RATES[0]
+    return tuple(float(f"{rate * factor:.6g}") for rate in TUNED_RATES)
+
+
+def _methods(study: Study) -> Experiments:
+    return {**table_methods(study), **federated_or_not(study)}
+
+
+def _tuning(study: Study, experiment: Experiment, rate: float, seed: int) -> Experiment:
+    return on_seed(_short(study, at_rate(experiment, rate)), seed)
+
+
+def _short(study: Study, experiment: Experiment) -> Experiment:
+    return replace(experiment, num_epochs=study.length.tuned_epochs)
+
+
+def _area(result: Result | None) -> float:
+    """Not a number if the run is not there yet; what failed has its last test to the end."""
+    if result is None:
+        return float("nan")
+    return area_under_curve(result.epochs.astype(float), result.curve)
