@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "fmarl.cli.evaluate:Evaluate",
     "runs": "fmarl.cli.runs:Runs",
     "reproduce": "fmarl.cli.reproduce:Reproduce",
+    "report": "fmarl.cli.report:Report",
     "bounds": "fmarl.cli.bounds:Bounds",
     "topology": "fmarl.cli.topology:Topology",
     "world": "fmarl.cli.world:WorldCommand",

@@ -52,7 +52,7 @@ class Conductor:
         live = console().is_terminal and not quiet
         self._says_lines = not live and not quiet
         with (
-            adding_to(self._place.path, what_runs_here()) as self._writer,
+            adding_to(self._place.path, what_runs_here(self._study)) as self._writer,
             Progress(quiet=not live) as progress,
         ):
             self._results = read_results(self._place.path)

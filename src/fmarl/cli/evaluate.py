@@ -62,10 +62,11 @@ def _row(name: str, result: Examination) -> list[object]:
     interval = mean_interval(result.rewards)
     returns = sum(result.returns) / len(result.returns)
     crashes = sum(result.crashed)
-    return [name, interval.mean, interval.low, interval.high, crashes, returns]
+    return [name, interval.value, interval.low, interval.high, crashes, returns]
 
 
 def _facts(result: Examination) -> dict[str, object]:
     facts = result._asdict()
     del facts["frames"]
-    return {**facts, **mean_interval(result.rewards)._asdict()}
+    mean, low, high = mean_interval(result.rewards)
+    return {**facts, "mean": mean, "low": low, "high": high}

@@ -9,6 +9,7 @@ import tyro
 from fmarl.cli.conducting import Conductor
 from fmarl.cli.output import Flag, print_json, print_lines
 from fmarl.cli.progress import duration
+from fmarl.cli.report import report_on
 from fmarl.errors import require
 from fmarl.reproduce.estimate import wall_seconds
 from fmarl.reproduce.plan import Task, missing_tasks, parts_of, planned
@@ -33,7 +34,8 @@ class Reproduce:
     part: tyro.conf.Positional[str] = "all"
     """fig4, fig5, fig6, fig7, table4 or all."""
     profile: str = "quick"
-    """quick (rough; about 15 minutes on 2 cores) or paper (the whole schedule; hours)."""
+    """quick (rough; about 15 minutes on 2 cores), paper (the whole schedule; hours) or smoke (a
+    few epochs of everything: does it run here?)."""
     seeds: int | None = None
     """Seeds of every method, instead of the profile's number."""
     variant: str = "standard"
@@ -45,8 +47,6 @@ class Reproduce:
     """Folder of the results; without it, results/ and the names of profile and variant."""
     plan: Flag = False
     """Only say what would be run, and how long it would take."""
-    no_train: Flag = False
-    """Train nothing; report on what is there."""
     keep_runs: Flag = False
     """Keep the folders of finished runs (some 5 MB each) beside their results."""
     quiet: Flag = False
@@ -60,18 +60,17 @@ class Reproduce:
         study = make_study(self.profile, self.variant, self.seeds)
         parts, folder = parts_of(self.part), self.out or Path("results") / study.name
         missing = missing_tasks(study, parts, read_results(folder), ResultsFolder(folder))
-        if missing and not self.no_train:
-            about = what_runs_here()
-            require_same_code(folder, read_about(folder) or about, about)
+        if missing:
+            require_same_code(folder, read_about(folder), what_runs_here(study))
         self._show_plan(study, parts, folder, missing)
         if self.plan:
             return 0
-        if missing and not self.no_train:
+        if missing:
             conductor = Conductor(study, parts, folder, keep_runs=self.keep_runs)
             code = conductor.conduct(jobs=self.jobs, quiet=self.quiet or self.json)
             if code:
                 return self._say_how_to_go_on(code)
-        return self._report(study, parts, folder)
+        return report_on(study, folder, folder, quiet=self.quiet, as_json=self.json)
 
     def _show_plan(self, study: Study, parts: list[str], folder: Path, missing: list[Task]) -> None:
         cores = len(sorted(os.sched_getaffinity(0))[: self.jobs or None])
@@ -88,6 +87,3 @@ class Reproduce:
         if not self.quiet and not self.json:
             print_lines("stopped; go on with the same command. What is done is kept.")
         return code
-
-    def _report(self, study: Study, parts: list[str], folder: Path) -> int:
-        return 0

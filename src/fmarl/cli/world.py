@@ -108,7 +108,8 @@ class WorldCommand:
         seeds = list(range(self.seed, self.seed + self.epochs))
         if self.json:
             facts = {"world": asdict(spec), "policy": self.policy, "seeds": seeds, "steps": steps}
-            print_json({**facts, "rewards": rewards, **interval._asdict()})
+            ends = {"low": interval.low, "high": interval.high}
+            print_json({**facts, "rewards": rewards, "mean": interval.value, **ends})
             return
         rows = [list(row) for row in zip(seeds, steps, rewards, strict=True)]
         print_table(f"{self.world}, policy {self.policy}", ["seed", "steps", "mean reward"], rows)
@@ -116,7 +117,7 @@ class WorldCommand:
         print_lines(
             f"{spec.num_agents} agents, {spec.observation_size} numbers seen, "
             f"{spec.num_actions} {kind}, at most {spec.epoch_steps} steps",
-            f"mean reward {interval.mean:.4f}, 95 % interval {interval.low:.4f} to "
+            f"mean reward {interval.value:.4f}, 95 % interval {interval.low:.4f} to "
             f"{interval.high:.4f} over {len(rewards)} seeds",
         )
 

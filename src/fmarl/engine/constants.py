@@ -40,7 +40,7 @@ Gradients = Float[Array, "slot agent parameter"]
 
 NUM_POINTS = 5
 """Points on the way from θ̄_0 to θ̄_K at which everything is estimated, both ends among them. On
-Figure Eight, 5 give the gap to 0.1 % of what 33 give, and L varies by 5 % over them."""
+Figure Eight, 5 give the gap to 1 % of what 33 give."""
 POWER_ROUNDS = 12
 """Rounds of power iteration. On Figure Eight 5 are enough for six digits."""
 
@@ -50,11 +50,11 @@ class Constants(NamedTuple):
 
     smoothness: float
     """L: the largest singular value of ∇F's Jacobian at any of the points. What lies off the way is
-    not seen, so this errs low; a bound from it is too small if anything."""
+    not seen, so this errs low: a bound from it is too small if anything, its condition too mild."""
     gradient_noise: float
     """σ²: mean of ‖g_i − ∇F‖² over agents and the run's own kept slots, at the worst of the points.
-    It includes that the run's slots are other data than the sample set: a bias, which no bound
-    covers, is counted as noise."""
+    It includes that the run's slots are other data than the sample set. The theory assumes that
+    slots err independently, which this can not see: as agents learn, their data drifts."""
     noise_correlation: float
     """c: share of the noise that agents have in common, as they do on one road; 0 to 1."""
     initial_gap: float
@@ -74,10 +74,7 @@ class Constants(NamedTuple):
 
 
 def estimate_constants(folder: Path) -> Constants:
-    """Constants of the bounds from a finished run that was measured on samples.
-
-    Paper: none: assumption A1 names them, and the paper does not say what they were.
-    """
+    """Constants of the bounds from a finished run that was measured on samples."""
     traces = read_traces(folder)
     keep_compiled_programs()
     instruments = _instruments(traces.algorithm)
@@ -162,8 +159,7 @@ def largest_stretch(
 def noise_around(gradients: Gradients, expected: Row) -> tuple[float, float]:
     """How far one agent's gradient, and the mean of all agents', lie from ∇F: mean squares."""
     off = gradients - expected[None, None]
-    of_agent = jnp.mean(jnp.sum(off**2, axis=-1))
-    of_mean = jnp.mean(jnp.sum(off.mean(axis=1) ** 2, axis=-1))
+    of_agent, of_mean = (jnp.sum(part**2, axis=-1).mean() for part in (off, off.mean(axis=1)))
     return float(of_agent), float(of_mean)
 
 

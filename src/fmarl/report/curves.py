@@ -43,9 +43,8 @@ PAPER: list[Any] = [
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", (0, (4, 1.2)), (0, (5, 1.2, 1, 1.2)), (0, (1, 1)))
-BASELINE = {"color": "#525252", "linestyle": (0, (8, 4)), "linewidth": 0.9}
+GREY = "#525252"
 MARKS_PER_CURVE = 7
-
 
 VerdictWord = Literal["supported", "not supported", "undecided"]
 """What can be said about a claim of the paper."""
@@ -63,7 +62,7 @@ class VerdictLook(NamedTuple):
 VERDICTS: dict[VerdictWord, VerdictLook] = {
     "supported": VerdictLook("✓", "#00704F", "o", is_filled=True),
     "not supported": VerdictLook("✗", "#B83B00", "X", is_filled=True),
-    "undecided": VerdictLook("?", "#525252", "D", is_filled=False),
+    "undecided": VerdictLook("?", GREY, "D", is_filled=False),
 }
 
 FileFormat = Literal["png", "svg", "pdf"]
@@ -118,8 +117,8 @@ def draw_panels(panels: Sequence[Panel], columns: int) -> Figure:
     rows = -(-len(panels) // columns)
     width = ONE_COLUMN if columns == 1 else TWO_COLUMNS
     with style.context(PAPER):
-        figure = Figure(figsize=(width, rows * max(2.1, 0.66 * width / columns)))
-        figure.set_layout_engine("constrained")
+        size = (width, rows * max(2.1, 0.66 * width / columns))
+        figure = Figure(figsize=size, layout="constrained")
         for place, panel in enumerate(panels, start=1):
             _draw_panel(figure.add_subplot(rows, columns, place), panel, looks)
         _put_legend_above(figure, _curve_handles(figure.axes), handle_length=2.4)
@@ -133,8 +132,7 @@ def draw_forest(effects: Sequence[Effect], x_label: str) -> Figure:
     heights = np.array([0.16 + 0.14 * (1 + label.count("\n")) for label in labels])
     middles = np.cumsum(heights) - heights / 2
     with style.context(PAPER):
-        figure = Figure(figsize=(TWO_COLUMNS, heights.sum() + 0.45))
-        figure.set_layout_engine("constrained")
+        figure = Figure(figsize=(TWO_COLUMNS, heights.sum() + 0.45), layout="constrained")
         axes = figure.add_subplot()
         axes.axvline(0, color="black", linewidth=0.6, zorder=1)
         for height, effect, numbers in zip(middles.tolist(), effects, written, strict=True):
@@ -154,8 +152,16 @@ def figure_bytes(figure: Figure, file_format: FileFormat) -> bytes:
     """A file of the figure at its own size; the same figure gives the same bytes."""
     file = BytesIO()
     with style.context(PAPER):
+        _settle(figure)
         figure.savefig(file, format=file_format, dpi=300, metadata=UNSIGNED[file_format])
     return file.getvalue()
+
+
+def _settle(figure: Figure) -> None:
+    """Lay the figure out once and for all: each layout starts from the last, and would differ."""
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
 
 
 def _looks(count: int) -> list[dict[str, Any]]:
@@ -184,9 +190,11 @@ def _draw_panel(axes: Axes, panel: Panel, looks: dict[str, dict[str, Any]]) -> N
 
 
 def _draw_baseline(axes: Axes, baseline: Interval, label: str) -> None:
-    axes.axhline(baseline.value, label=label, zorder=1.5, **BASELINE)
+    axes.axhline(
+        baseline.value, label=label, zorder=1.5, color=GREY, linestyle=(0, (8, 4)), linewidth=0.9
+    )
     if np.isfinite([baseline.low, baseline.high]).all():
-        axes.axhspan(baseline.low, baseline.high, color="#525252", alpha=0.12, linewidth=0)
+        axes.axhspan(baseline.low, baseline.high, color=GREY, alpha=0.12, linewidth=0)
 
 
 def _draw_series(axes: Axes, series: Series, look: dict[str, Any], first_mark: int) -> None:
@@ -210,8 +218,9 @@ def mean_of_runs(runs: Float[np.ndarray, "run point"]) -> Float[np.ndarray, " po
     >>> mean_of_runs(np.array([[1.0, np.nan, np.nan], [3.0, 5.0, np.nan]]))
     array([ 2.,  5., nan])
     """
-    values = np.ma.array(runs, mask=np.isnan(runs))
-    return np.ma.filled(values.mean(axis=0), np.nan)
+    there = ~np.isnan(runs)
+    with np.errstate(invalid="ignore"):  # none there: 0 / 0
+        return np.where(there, runs, 0).sum(axis=0) / there.sum(axis=0)
 
 
 def _marked_points(mean: Float[np.ndarray, " point"], first: int) -> list[int]:
@@ -240,7 +249,7 @@ def _mark(look: VerdictLook) -> dict[str, Any]:
 def _written(intervals: Sequence[Interval]) -> list[str]:
     """Values and intervals as text; as many decimals as tell things apart on a common axis."""
     numbers = np.array(intervals)
-    largest = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)]).max(initial=0)
+    largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0)
     decimals = max(0, 1 - floor(log10(largest))) if largest else 0
     texts = [[f"{number:.{decimals}f}".replace("-", "−") for number in row] for row in numbers]
     return [
@@ -252,8 +261,8 @@ def _written(intervals: Sequence[Interval]) -> list[str]:
 def _verdict_handles(effects: Sequence[Effect]) -> list[Line2D]:
     """One for each verdict that occurs, in the order of VERDICTS."""
     given = {effect.verdict for effect in effects}
-    words = [word for word in VERDICTS if word in given]
-    return [Line2D([], [], label=word, **_mark(VERDICTS[word])) for word in words]
+    looks = [(word, look) for word, look in VERDICTS.items() if word in given]
+    return [Line2D([], [], label=word, **_mark(look)) for word, look in looks]
 
 
 def _curve_handles(all_axes: Iterable[Axes]) -> list[Artist]:
@@ -264,8 +273,10 @@ def _curve_handles(all_axes: Iterable[Axes]) -> list[Artist]:
 
 def _put_legend_above(figure: Figure, handles: Sequence[Artist], handle_length: float) -> None:
     """A legend outside of all axes, where it hides nothing; the figure grows by its height."""
+    if not handles:
+        return
     longest = max(len(str(handle.get_label())) for handle in handles)
-    entry_points = FONT_POINTS * (handle_length + 2 + 0.55 * longest)
+    entry_points = FONT_POINTS * (handle_length + 2.5 + 0.57 * longest)  # with the gaps around
     fitting = int(72 * figure.get_figwidth() / entry_points)
     columns = max(1, min(fitting, len(handles)))
     lines = -(-len(handles) // columns)
@@ -276,4 +287,5 @@ def _put_legend_above(figure: Figure, handles: Sequence[Artist], handle_length: 
         ncols=columns,
         frameon=False,
         handlelength=handle_length,
+        columnspacing=1.2,
     )

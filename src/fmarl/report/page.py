@@ -148,7 +148,7 @@ class Picture(Block):
 
 @dataclass(frozen=True)
 class Columns(Block):
-    """Two things side by side, such as what was found and what the paper states."""
+    """Two things side by side, such as a figure of one column and what the paper states."""
 
     left: Sequence[Block]
     right: Sequence[Block]
@@ -202,19 +202,10 @@ def page(title: str, lead: Text, sections: Sequence[Section], footer: Text) -> s
     >>> "<h1>a &lt; b</h1>" in page("a < b", "Why.", [], "Made by hand.")
     True
     """
-    css = files("fmarl.report").joinpath("page.css").read_text(encoding="utf-8")
     entries = _lines(f"<li>{Link(part.title, part.anchor).html()}</li>" for part in sections)
     text = f"""<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>{escape(title)}</title>
-<style>
-{css}</style>
-</head>
+{_head(title)}
 <body>
 <header>
 <h1>{escape(title)}</h1>
@@ -236,6 +227,20 @@ def page(title: str, lead: Text, sections: Sequence[Section], footer: Text) -> s
 """
     _require_working_links(text)
     return text
+
+
+def _head(title: str) -> str:
+    """What comes before the page; the empty icon keeps a browser from asking a server for one."""
+    css = files("fmarl.report").joinpath("page.css").read_text(encoding="utf-8")
+    return f"""<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>{escape(title)}</title>
+<style>
+{css}</style>
+</head>"""
 
 
 def _require_working_links(text: str) -> None:

@@ -8,6 +8,7 @@ SciPy's statistics are slow to load: the functions that need them import them.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -61,7 +62,8 @@ def bootstrap_interval(
     """Percentile interval from resampled seeds; its ends are not numbers for a single one.
 
     Few seeds promise too much. Simulated, 95 % intervals of the interquartile mean hold the truth
-    in 73-75 % of cases with 3 seeds, 90-92 % with 5 and 93-94 % with 10.
+    in 73-75 % of cases with 3 seeds, 90-92 % with 5 and 93-94 % with 10; those of the mean of
+    normal values in 75 %, 84 % and 90 %, where `mean_interval` keeps its word.
 
     Infinite values, as of runs that never reach a level, count as what they are: a mean with one
     is infinite, and so is an end if that many resamples are.
@@ -70,6 +72,27 @@ def bootstrap_interval(
     Interval(value=3.0, low=1.0, high=6.0)
     """
     return _resampled(STATISTICS[statistic], confidence, _averageable(sorted(values)))
+
+
+def mean_band(
+    runs: Float[np.ndarray, "seed point"], confidence: float = 0.95
+) -> tuple[Float[np.ndarray, " point"], Float[np.ndarray, " point"]]:
+    """Ends of the interval of the mean at every point of curves; whole runs are resampled.
+
+    Not numbers for a single run, nor where some run has none.
+
+    >>> [end.tolist() for end in mean_band(np.array([[1.0, 0.0], [3.0, 0.0]]))]
+    [[1.0, 0.0], [3.0, 0.0]]
+    """
+    count, points = runs.shape
+    if count < 2:
+        return np.full(points, np.nan), np.full(points, np.nan)
+    chosen = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
+    # The mean of a resample is a weighted mean of the runs: one matrix product for all points.
+    weights = np.stack([(chosen == run).mean(axis=1) for run in range(count)], axis=1)
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(weights @ runs, [tail, 1 - tail], axis=0)
+    return low, high
 
 
 def paired_difference(
@@ -140,12 +163,13 @@ STATISTICS: dict[str, Callable[..., Any]] = {"mean": np.mean, "iqm": _middle_mea
 def _share_of_wins(
     ours: Float[np.ndarray, "*resample seed"],
     theirs: Float[np.ndarray, "*resample other_seed"],
-    axis: int = -1,
+    axis: int = -1,  # SciPy hands it over; it is always the last
 ) -> Any:
     """Pairs won, and those not lost: halfway between, a tie counts half."""
-    ours, theirs = np.expand_dims(ours, axis), np.expand_dims(theirs, axis - 1)
-    won, not_lost = ours > theirs, ours >= theirs
-    return (won.mean(axis=(-2, -1)) + not_lost.mean(axis=(-2, -1))) / 2
+    pairs = ours.shape[axis] * theirs.shape[axis]
+    ours, theirs = ours[..., :, None], theirs[..., None, :]
+    won, not_lost = (np.count_nonzero(of, (-2, -1)) for of in (ours > theirs, ours >= theirs))
+    return (won + not_lost) / (2 * pairs)
 
 
 def _resampled(
@@ -191,5 +215,5 @@ def _require_curve(x: Sequence[float], y: Sequence[float]) -> None:
     require(len(x) == len(y), sizes, "as many of both", "Give one y for each x.")
     numbers = all(map(math.isfinite, (*x, *y)))
     require(numbers, "a curve with nan or inf", "finite numbers", "Leave that point out.")
-    rises = all(before < after for before, after in zip(x, x[1:], strict=False))
+    rises = all(before < after for before, after in pairwise(x))
     require(rises, f"x = {list(x)}", "each x greater than the one before", "Sort the points by x.")

@@ -15,6 +15,8 @@ class BoundCheck(NamedTuple):
     """A run's measured gradient norm, beside the bound that is proved and the one that is printed.
 
     The constants are estimates from the same run, so this is a test of the theory, not a forecast.
+    A norm above the corrected bound, where its condition holds, says that the run broke an
+    assumption: most likely that the errors of successive slots are independent.
     """
 
     learning_rate: float
@@ -42,7 +44,7 @@ class BoundCheck(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Measured over corrected bound: at most 1 where the theory is right."""
+        """Measured over corrected bound: at most 1 where its condition and assumptions hold."""
         return self.gradient_norm / float(self.corrected.total)
 
     @property

@@ -2,18 +2,25 @@
 
 A comparison is supported if the whole 95 % interval of the paired difference lies on the claimed
 side and the difference is not negligible; not supported if the whole interval lies below what is
-negligible; else undecided. With fewer than five common seeds nothing is decided: intervals are then
-too short for what they promise. A claim is supported if all its comparisons are, and not supported
-if one of them is not.
+negligible; else undecided. With fewer than five common seeds nothing is decided. A claim is
+supported if all its comparisons are, and not supported if one of them is not.
+
+The interval that decides is Student's: that of the bootstrap, shown beside it, holds the truth in
+84 % of cases with five seeds, not in 95 % (tests/unit/report/test_statistics.py).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from fmarl.report.statistics import Interval, paired_difference
+from fmarl.report.curves import VerdictWord
+from fmarl.report.statistics import (
+    Interval,
+    mean_interval,
+    paired_difference,
+    probability_of_improvement,
+)
 from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.methods import (
     ASY,
@@ -35,8 +42,8 @@ from fmarl.reproduce.methods import (
 )
 from fmarl.reproduce.plan import rated
 
-Word = Literal["supported", "not supported", "undecided"]
 LEAST_SEEDS = 5
+UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 
 class Comparison(NamedTuple):
@@ -60,9 +67,13 @@ class Verdict(NamedTuple):
     """What the runs say to a comparison."""
 
     comparison: Comparison
-    word: Word
+    word: VerdictWord
     effect: Interval
-    """Difference in the claimed direction: positive is as claimed."""
+    """Mean difference in the claimed direction: positive is as claimed."""
+    resampled: Interval
+    """The same with the bootstrap's interval."""
+    improvement: Interval
+    """Probability that a run of the better one beats a run of the other."""
     seeds: int
 
 
@@ -173,17 +184,23 @@ Scores = Callable[[str, str], Mapping[int, float]]
 def decide(comparison: Comparison, scores: Scores) -> Verdict:
     """Hold a comparison against the runs that are there."""
     measure = MEASURES[comparison.measure]
-    ours = _known(scores(comparison.better, comparison.measure))
-    theirs = _known(scores(comparison.worse, comparison.measure))
-    seeds = len(ours.keys() & theirs.keys())
-    if not seeds:
-        return Verdict(comparison, "undecided", Interval(np.nan, np.nan, np.nan), 0)
-    found = paired_difference(ours, theirs)
-    effect = found if measure.sign > 0 else Interval(-found.value, -found.high, -found.low)
-    return Verdict(comparison, verdict_of(effect, measure.negligible, seeds), effect, seeds)
+    ours = _signed(scores(comparison.better, comparison.measure), measure.sign)
+    theirs = _signed(scores(comparison.worse, comparison.measure), measure.sign)
+    shared = sorted(ours.keys() & theirs.keys())
+    if not shared:
+        return Verdict(comparison, "undecided", UNKNOWN, UNKNOWN, UNKNOWN, 0)
+    effect = mean_interval([ours[seed] - theirs[seed] for seed in shared])
+    return Verdict(
+        comparison,
+        verdict_of(effect, measure.negligible, len(shared)),
+        effect,
+        paired_difference(ours, theirs),
+        probability_of_improvement(list(ours.values()), list(theirs.values())),
+        len(shared),
+    )
 
 
-def verdict_of(effect: Interval, negligible: float, seeds: int) -> Word:
+def verdict_of(effect: Interval, negligible: float, seeds: int) -> VerdictWord:
     """The rule at the top of this file.
 
     >>> verdict_of(Interval(0.02, 0.01, 0.03), negligible=0.005, seeds=5)
@@ -198,7 +215,7 @@ def verdict_of(effect: Interval, negligible: float, seeds: int) -> Word:
     return "not supported" if effect.high < negligible else "undecided"
 
 
-def together(verdicts: Sequence[Verdict]) -> Word:
+def together(verdicts: Sequence[Verdict]) -> VerdictWord:
     """What verdicts on its comparisons make of a claim."""
     words = {verdict.word for verdict in verdicts}
     if words == {"supported"}:
@@ -206,5 +223,6 @@ def together(verdicts: Sequence[Verdict]) -> Word:
     return "not supported" if "not supported" in words else "undecided"
 
 
-def _known(values: Mapping[int, float]) -> dict[int, float]:
-    return {seed: value for seed, value in values.items() if np.isfinite(value)}
+def _signed(values: Mapping[int, float], sign: int) -> dict[int, float]:
+    """Numbers of which more is better, by seed; seeds without one are left out."""
+    return {seed: sign * value for seed, value in values.items() if math.isfinite(value)}

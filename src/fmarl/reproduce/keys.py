@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import fmarl
@@ -15,6 +16,7 @@ ENTRANCES = ("fmarl.engine.train", "fmarl.engine.serve", "fmarl.worlds.named")
 KEY_LENGTH = 16
 
 
+@cache
 def key_of(experiment: Experiment) -> str:
     """A short name for an experiment: equal settings, seed included, give equal names.
 
@@ -32,16 +34,17 @@ def code_fingerprint() -> str:
     can not change a result.
     """
     total = hashlib.sha256()
-    for module in sorted(_reached()):
-        total.update(f"{module}\n{_statements(_file_of(module))}\n".encode())
+    for module in sorted(reached_modules()):
+        total.update(f"{module}\n{statements(_file_of(module))}\n".encode())
     for path in sorted((PACKAGE / "worlds").rglob("*.xml*")):
         total.update(path.name.encode() + path.read_bytes())
     return total.hexdigest()[:KEY_LENGTH]
 
 
-def _reached() -> set[str]:
+def reached_modules() -> set[str]:
     """All modules of ours that are imported on the way, at the top of a file or within it."""
-    waiting, reached = list(ENTRANCES), set()
+    waiting: list[str] = list(ENTRANCES)
+    reached: set[str] = set()
     while waiting:
         module = waiting.pop()
         if module not in reached:
@@ -67,7 +70,7 @@ def _file_of(module: str) -> Path:
     return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
 
 
-def _statements(path: Path) -> str:
+def statements(path: Path) -> str:
     """The code of a file without its comments and docstrings."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):

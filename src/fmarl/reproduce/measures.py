@@ -15,6 +15,8 @@ LAST_SHARE = 0.1
 EARLY_SHARE = 0.1
 """Of the epochs: those in which Fig. 7's curves start."""
 
+LEAST = 1e-12
+"""Stands for zero under a logarithm."""
 PRICES = Problem(smoothness=1.0, gradient_noise=0.0)
 """C1 = 1 and W1 = 1e-3, as in the paper."""
 
@@ -39,12 +41,12 @@ def final(result: Result, level: float) -> float:
 
 def area(result: Result, level: float) -> float:
     """Mean height of the curve of NAS: fast and good both raise it."""
-    return area_under_curve(result.epochs.astype(float), result.curve)
+    return area_under_curve(result.epochs.tolist(), result.curve.tolist())
 
 
 def epochs_to_sumo(result: Result, level: float) -> float:
     """First test at which the agents drive as fast as SUMO; the end and a test more if never."""
-    reached = time_to_level(result.epochs.astype(float), result.curve, level)
+    reached = time_to_level(result.epochs.tolist(), result.curve.tolist(), level)
     return reached if math.isfinite(reached) else float(2 * result.epochs[-1] - result.epochs[-2])
 
 
@@ -55,8 +57,11 @@ def log_gradient_norm(result: Result, level: float) -> float:
 
 
 def utility(result: Result, level: float) -> float:
-    """Error removed per unit of cost, (ψ2 − ψ1)/ψ0, before any normalising."""
-    return result.measured.utility if result.measured else math.nan
+    """Error removed per unit of cost, (ψ2 − ψ1)/ψ0, neither normalised nor cut at zero."""
+    if result.measured is None:
+        return math.nan
+    found = result.measured
+    return (found.initial_gradient_norm - found.gradient_norm) / found.cost
 
 
 def unrest(result: Result, level: float) -> float:
@@ -69,7 +74,7 @@ def early_efficiency(result: Result, level: float) -> float:
     """NAS per unit of communication (Fig. 7) at the first tests, as a logarithm."""
     ratio = efficiency(result)
     early = (result.epochs > 0) & (result.epochs <= max(EARLY_SHARE * result.epochs[-1], 10))
-    return float(np.log(ratio[early]).mean()) if early.any() else math.nan
+    return float(np.log(np.maximum(ratio[early], LEAST)).mean()) if early.any() else math.nan
 
 
 def efficiency(result: Result) -> np.ndarray:

@@ -1,12 +1,14 @@
 """The methods of the paper's figures and tables as experiments, under the names they have there."""
 
 from dataclasses import replace
+from functools import cache
 
 from fmarl.algorithms.agent import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.experiment import Experiment
 from fmarl.federation.recipes import MethodConfig
 from fmarl.reproduce import paper
+from fmarl.reproduce.choices import LOCAL_UPDATES
 from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.paper import TableRow
 from fmarl.reproduce.study import Study
@@ -115,15 +117,21 @@ def _together(study: Study, row: TableRow) -> MethodConfig:
 
 
 def _local_updates(study: Study, row: TableRow) -> str:
-    names = {updates: name for name, updates in paper.FAST_TO_SLOW.items()}
-    known = row.local_updates in names
-    return study.choices.local_updates[names[row.local_updates]] if known else "all"
+    for name, updates in paper.FAST_TO_SLOW.items():
+        if updates == row.local_updates:
+            return LOCAL_UPDATES[study.choices.local_updates][name]
+    return "all"
 
 
 def _measured(study: Study, together: MethodConfig) -> Experiment:
     """On Figure Eight, with ‖∇F(θ̄)‖² measured on the sample set; its own slots are not kept."""
     experiment = _on_figure_eight(study, together)
-    return replace(experiment, samples=key_of(sample_run(study)), sample_slots=0)
+    return replace(experiment, samples=_sample_key(study), sample_slots=0)
+
+
+@cache
+def _sample_key(study: Study) -> str:
+    return key_of(sample_run(study))
 
 
 def _on_figure_eight(study: Study, together: MethodConfig) -> Experiment:

@@ -150,7 +150,10 @@ def planned(study: Study, parts: Iterable[str], results: Mapping[str, Result]) -
         seeded += [Task(name, one) for name, one in tuning_experiments(study).items()]
         found = tuned_experiments(study, results)
         seeded += _seeded(study, [Task(name, one) for name, one in found.items()])
-    return list({task.key: task for task in [_sample_task(study), *seeded]}.values())
+    once: dict[str, Task] = {}
+    for task in [_sample_task(study), *seeded]:
+        once.setdefault(task.key, task)
+    return list(once.values())
 
 
 def missing_tasks(

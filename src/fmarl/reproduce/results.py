@@ -23,8 +23,11 @@ from fmarl.records.lock import hold
 from fmarl.records.run_folder import RunFolder
 from fmarl.report.measured import Measured, measured
 from fmarl.reproduce.keys import code_fingerprint, key_of
+from fmarl.reproduce.study import Study
 
 SCHEMA = 1
+HARMLESS = ("python", "fmarl")
+"""Versions that may differ: the code's own hash says more."""
 DIGITS = 6
 """Of rewards and norms: far below what differs between seeds."""
 
@@ -37,7 +40,7 @@ class Result(NamedTuple):
     failed: str
     """Why the run ended before its time; empty if it did not. Its last test then stands for the
     tests that are missing."""
-    epochs: Int[np.ndarray, " test"]
+    epochs: Float[np.ndarray, " test"]
     rewards: Float[np.ndarray, "test repetition"]
     uploads: Int[np.ndarray, " test"]
     """Ledger at the time of each test."""
@@ -86,7 +89,7 @@ def read_results(folder: Path) -> dict[str, Result]:
     place = ResultsFolder(folder)
     records = read_lines(place.lines).records
     try:
-        return {record["key"]: _result(record) for record in records}
+        return {record["key"]: result_of(record) for record in records}
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(
             f"{place.lines} is not a file of results: {error!r:.60}. Put it back, or use --out."
@@ -104,9 +107,15 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise BadInput(f"{where} can not be read: {error}. Put it back, or use --out.") from None
 
 
-def what_runs_here() -> dict[str, Any]:
-    """The code and the libraries that would make results now."""
-    return {"schema": SCHEMA, "code": code_fingerprint(), "versions": installed_versions()}
+def what_runs_here(study: Study) -> dict[str, Any]:
+    """The study, the code and the libraries that would make results now."""
+    return {
+        "schema": SCHEMA,
+        "profile": study.profile,
+        "variant": study.variant,
+        "code": code_fingerprint(),
+        "versions": installed_versions(),
+    }
 
 
 @contextmanager
@@ -119,7 +128,7 @@ def adding_to(folder: Path, about: Mapping[str, Any]) -> Iterator[LineWriter]:
         raise BadInput(f"{folder} can not be made: {error.strerror}. Use another --out.") from None
     with hold(folder):
         before = read_about(folder)
-        require_same_code(folder, before or about, about)
+        require_same_code(folder, before, about)
         if not before:
             write_durably(place.about, json.dumps(about, indent=1).encode() + b"\n")
         writer = LineWriter(place.lines)
@@ -130,23 +139,30 @@ def adding_to(folder: Path, about: Mapping[str, Any]) -> Iterator[LineWriter]:
 
 
 def require_same_code(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Results of different code or libraries must not be mixed."""
-    advice = "Use another --out, or --no-train to show what is there."
-    theirs, ours = before.get("code"), now["code"]
-    what = f"{folder} has results of code {theirs}, and here is {ours}: mixing them"
-    require(theirs == ours, what, "results of one version of the code", advice)
-    for name, version in before["versions"].items():
-        same = name in ("python", "fmarl") or now["versions"].get(name) == version
-        what = f"{folder} has results made with {name} {version}, and here is "
-        what += f"{now['versions'].get(name)}: mixing them"
-        require(same, what, "results of one set of libraries", advice)
+    """Refuse to mix results of different code, libraries, profiles or variants."""
+    if not before:
+        return
+    for name, there in _what_must_agree(before).items():
+        here = _what_must_agree(now).get(name)
+        require(
+            there == here,
+            f"adding results of {name} {here} to {folder}, which has those of {there},",
+            "one of each in a folder",
+            f"Use another --out; fmarl report {folder} shows what is there.",
+        )
+
+
+def _what_must_agree(about: Mapping[str, Any]) -> dict[str, str]:
+    names = ("profile", "variant", "code")
+    libraries = {name: v for name, v in about["versions"].items() if name not in HARMLESS}
+    return {**{name: about[name] for name in names}, **libraries}
 
 
 def keep(writer: LineWriter, record: Mapping[str, Any]) -> Result:
     """Add a run to the results, and wait until it is on the disk."""
     writer.append(record)
     writer.sync()
-    return _result(record)
+    return result_of(record)
 
 
 def summary(experiment: Experiment, folder: Path, failed: str = "") -> dict[str, Any]:
@@ -182,7 +198,8 @@ def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.{DIGITS}g}")
 
 
-def _result(record: Mapping[str, Any]) -> Result:
+def result_of(record: Mapping[str, Any]) -> Result:
+    """A line of results, read; what a failed run has not lived to see is as it last was."""
     found, epochs = record["measured"], _due_epochs(record)
     missing = len(epochs) - len(record["epochs"])
 
@@ -193,7 +210,7 @@ def _result(record: Mapping[str, Any]) -> Result:
         key=record["key"],
         seed=record["experiment"]["seed"],
         failed=record["failed"],
-        epochs=np.array(epochs),
+        epochs=np.array(epochs, dtype=float),
         rewards=np.array(whole("rewards"), dtype=float),
         uploads=np.array(whole("uploads")),
         exchanges=np.array(whole("exchanges")),

@@ -25,6 +25,16 @@ class Length(NamedTuple):
 
 
 LENGTHS: dict[str, Length] = {
+    "smoke": Length(
+        num_epochs=2,
+        merge_epochs=2,
+        test_every=1,
+        test_repetitions=1,
+        seeds=1,
+        table_seeds=1,
+        tuned_epochs=2,
+        tuning_seeds=(100,),
+    ),
     "quick": Length(
         num_epochs=40,
         merge_epochs=10,
@@ -46,7 +56,7 @@ LENGTHS: dict[str, Length] = {
         tuning_seeds=(100, 101),
     ),
 }
-"""From the word of the command line to how much is run."""
+"""From the word of the command line to how much is run; `smoke` only shows that all of it runs."""
 
 TUNED_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 """η among which each method's best is chosen, by the area under its curve of tests."""

@@ -31,24 +31,32 @@ def tuning_experiments(study: Study) -> Experiments:
     return {
         f"tuning {name} η={rate:g} seed {seed}": _tuning(study, experiment, rate, seed)
         for seed in study.length.tuning_seeds
-        for name, experiment in _methods(study).items()
+        for name, experiment in tunable(study).items()
         for rate in rates(study)
     }
 
 
 def tuned_experiments(study: Study, results: Mapping[str, Result]) -> Experiments:
     """Methods at their best η, as far as it is known."""
-    best = {name: best_rate(study, name, results) for name in _methods(study)}
+    methods = tunable(study)
     return {
-        TUNED + name: _short(study, at_rate(_methods(study)[name], rate))
-        for name, rate in best.items()
+        TUNED + name: _short(study, at_rate(methods[name], rate))
+        for name, rate in best_rates(study, results).items()
         if rate is not None
     }
 
 
-def best_rate(study: Study, name: str, results: Mapping[str, Result]) -> float | None:
-    """The η with the largest mean area under the curve of tests; None before all is known."""
-    experiment = _methods(study)[name]
+def best_rates(study: Study, results: Mapping[str, Result]) -> dict[str, float | None]:
+    """The η of each method with the largest mean area under its curve of tests.
+
+    None for a method that some of its runs are still missing of.
+    """
+    return {
+        name: _best_rate(study, experiment, results) for name, experiment in tunable(study).items()
+    }
+
+
+def _best_rate(study: Study, experiment: Experiment, results: Mapping[str, Result]) -> float | None:
     areas = {
         rate: [
             _area(results.get(key_of(_tuning(study, experiment, rate, seed))))
@@ -67,7 +75,8 @@ def rates(study: Study) -> tuple[float, ...]:
     return tuple(float(f"{rate * factor:.6g}") for rate in TUNED_RATES)
 
 
-def _methods(study: Study) -> Experiments:
+def tunable(study: Study) -> Experiments:
+    """Methods that are also run at their own best η: all on Figure Eight."""
     return {**table_methods(study), **federated_or_not(study)}
 
 
@@ -83,4 +92,4 @@ def _area(result: Result | None) -> float:
     """Not a number if the run is not there yet; what failed has its last test to the end."""
     if result is None:
         return float("nan")
-    return area_under_curve(result.epochs.astype(float), result.curve)
+    return area_under_curve(result.epochs.tolist(), result.curve.tolist())

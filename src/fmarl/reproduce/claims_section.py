@@ -1,0 +1,124 @@
+"""The part of the report that says what holds: every claim, its verdict, its effect."""
+
+from collections.abc import Sequence
+
+from fmarl.report.page import Block, Details, Paragraph, Picture, Section, Table, Text
+from fmarl.report.page import Verdict as Badge
+from fmarl.reproduce import drawings
+from fmarl.reproduce.claims import CLAIMS, LEAST_SEEDS, Claim, Verdict, together
+from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.measures import MEASURES
+from fmarl.reproduce.tuning import best_rates
+from fmarl.reproduce.wording import with_interval
+
+RULE = (
+    "Rules were fixed before the runs. An effect is the mean difference between two methods on the "
+    "same seeds, with its 95 % interval (Student's); positive is as claimed. It is supported if "
+    "the whole interval is positive and the effect is not negligible, not supported if the whole "
+    "interval lies below what is negligible, and undecided else, or with fewer than "
+    f"{LEAST_SEEDS} seeds. A claim is supported if all its comparisons are, and not supported if "
+    "one is not. Intervals are not widened for the number of comparisons."
+)
+
+TWICE = (
+    "Decay, fewer local updates and even τ act partly as a smaller step. So every claim is decided "
+    "twice: at the paper's η for all methods, and with each method at its own best η, chosen on "
+    "seeds that are not reported."
+)
+
+WORST = (
+    "Beside each verdict stands the comparison that speaks most against the claim; all of them are "
+    "below the table."
+)
+
+
+def claims_section(evidence: Evidence) -> Section:
+    """All claims in one table, and all comparisons behind them."""
+    fixed = {claim.number: evidence.verdicts(claim) for claim in CLAIMS}
+    tuned = {claim.number: evidence.verdicts(claim, tuned=True) for claim in CLAIMS}
+    rows = [_row(claim, fixed[claim.number], tuned[claim.number]) for claim in CLAIMS]
+    header = ["", "The paper says", "where", "at its η", "each at its best η"]
+    rate = f"η = {evidence.study.choices.learning_rate:g}"
+    return Section(
+        "What holds",
+        "claims",
+        [
+            Paragraph(RULE),
+            Paragraph(TWICE),
+            Table(header, rows, f"The paper's claims, decided by these runs ({rate}). {WORST}"),
+            _details("Every comparison at the paper's η", fixed),
+            _details("Every comparison with each method at its own best η", tuned),
+            _rates(evidence),
+        ],
+    )
+
+
+def _row(claim: Claim, fixed: Sequence[Verdict], tuned: Sequence[Verdict]) -> list[Text]:
+    return [str(claim.number), claim.says, claim.where, _decision(fixed), _decision(tuned)]
+
+
+def _decision(verdicts: Sequence[Verdict]) -> Text:
+    """A verdict, and the comparison that speaks most against the claim."""
+    known = [verdict for verdict in verdicts if verdict.seeds]
+    if not known:
+        return "no runs"
+    worst = min(known, key=_in_negligibles)
+    by = MEASURES[worst.comparison.measure].label
+    return [Badge(together(verdicts)), f" {with_interval(worst.effect)} in {by}"]
+
+
+def _in_negligibles(verdict: Verdict) -> float:
+    """An effect in units that all measures share."""
+    return verdict.effect.value / MEASURES[verdict.comparison.measure].negligible
+
+
+def _details(summary: str, verdicts: dict[int, list[Verdict]]) -> Details:
+    """A table of all comparisons, and their effects drawn measure by measure."""
+    rows: list[Sequence[Text]] = [
+        _comparison_row(number, verdict) for number, found in verdicts.items() for verdict in found
+    ]
+    header = ["claim", "better", "than", "by", "effect", "bootstrap", "P(better)", "negligible"]
+    caption = (
+        "Effects with their 95 % intervals, by Student and by the bootstrap; positive is as the "
+        "paper claims. P(better): how often a run of the first beats a run of the second."
+    )
+    blocks: list[Block] = [Table([*header, "seeds", "verdict"], rows, caption, "llllrrrrrl")]
+    return Details(
+        summary, blocks + _forests([one for found in verdicts.values() for one in found])
+    )
+
+
+def _comparison_row(number: int, verdict: Verdict) -> list[Text]:
+    comparison, measure = verdict.comparison, MEASURES[verdict.comparison.measure]
+    return [
+        str(number),
+        comparison.better,
+        comparison.worse,
+        measure.label,
+        with_interval(verdict.effect),
+        with_interval(verdict.resampled),
+        with_interval(verdict.improvement),
+        f"{measure.negligible:g}",
+        str(verdict.seeds),
+        [Badge(verdict.word)],
+    ]
+
+
+def _forests(verdicts: Sequence[Verdict]) -> list[Block]:
+    pictures: list[Block] = []
+    for name, measure in MEASURES.items():
+        known = [one for one in verdicts if one.comparison.measure == name and one.seeds > 1]
+        if known:
+            alternative = f"Effects by {measure.label}; the table above has the same numbers."
+            caption = f"By {measure.label}; less than {measure.negligible:g} is negligible."
+            pictures.append(Picture(drawings.forest(known, name), caption, alternative))
+    return pictures
+
+
+def _rates(evidence: Evidence) -> Table:
+    """Which η was chosen for each method."""
+    best = best_rates(evidence.study, evidence.results)
+    rows = [[name, "–" if rate is None else f"{rate:g}"] for name, rate in best.items()]
+    seeds = ", ".join(map(str, evidence.study.length.tuning_seeds))
+    caption = f"Each method's best η, by the area under its curve on seeds {seeds}."
+    return Table(["method", "η"], rows, caption, "lr")

@@ -1,0 +1,130 @@
+"""The paper's figures from runs: which curves go into which panel."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from fmarl.report.curves import Effect, Figure, Panel, Series, draw_forest, draw_panels
+from fmarl.report.statistics import bootstrap_interval, mean_band
+from fmarl.reproduce import paper
+from fmarl.reproduce.claims import Verdict
+from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.measures import MEASURES, efficiency
+from fmarl.reproduce.methods import ASY, DECAY_92, IRL, SYN, TAU_1, TAU_1_15
+from fmarl.reproduce.plan import FIGURE_6_PANELS, FIGURE_7_NAMES, rated
+from fmarl.reproduce.results import Result
+
+EPOCHS, NAS = "epochs of training", "NAS in tests"
+MAGNIFIED_FROM = 0.6
+"""Share of the run from which Fig. 7's second panel looks closer."""
+
+Values = Callable[[Result], Float[np.ndarray, " test"]]
+
+
+def figure_4(evidence: Evidence) -> Figure:
+    """Independent and federated learning, and federation over slow links."""
+    return draw_panels([_panel(evidence, "Effect of federation", (IRL, TAU_1, SYN, ASY))], 1)
+
+
+def figure_5(evidence: Evidence) -> Figure:
+    """Two methods at several learning rates."""
+    panels = [
+        _panel(
+            evidence,
+            title,
+            [rated(name, rate) for rate in paper.RATES],
+            [f"η = {rate:g}" for rate in paper.RATES],
+        )
+        for title, name in (("(a) FIRL τ=1∼15", TAU_1_15), ("(b) FIRL_D λ=0.92", DECAY_92))
+    ]
+    return draw_panels(panels, 2)
+
+
+def figure_6(evidence: Evidence) -> Figure:
+    """Local updates, decay and consensus on Figure Eight."""
+    titles = {"a": "(a) local updates", "b": "(b) decay", "c": "(c) consensus"}
+    panels = [_panel(evidence, titles[letter], names) for letter, names in FIGURE_6_PANELS.items()]
+    return draw_panels(panels, 3)
+
+
+def figure_6_merge(evidence: Evidence) -> Figure:
+    """Three algorithms in Merge, without and with consensus."""
+    panels = [
+        _panel(
+            evidence,
+            f"({letter}) {word} in Merge",
+            [f"Merge {word} FIRL", f"Merge {word} FIRL_C"],
+            ["FIRL", "FIRL_C"],
+            world="merge",
+        )
+        for letter, word in (("d", "PPO"), ("e", "TRPO"), ("f", "TAC"))
+    ]
+    return draw_panels(panels, 3)
+
+
+def figure_7(evidence: Evidence) -> Figure:
+    """NAS per unit of communication; the second panel is the end of the first, closer."""
+    series = _series(evidence, FIGURE_7_NAMES, FIGURE_7_NAMES, _efficiency_after_start)
+    label = "NAS per unit of communication"
+    whole = Panel("(a) all epochs", series, EPOCHS, label, y_scale="log")
+    last = evidence.study.length.num_epochs
+    frequent = [one for one in series if "τ=1∼15" in one.label or "τ=15" in one.label]
+    close = Panel("(b) magnified", frequent, EPOCHS, label, x_range=(MAGNIFIED_FROM * last, last))
+    return draw_panels([whole, _fitted(close)], 2)
+
+
+def forest(verdicts: Sequence[Verdict], measure: str) -> Figure:
+    """Effects of all comparisons by one measure."""
+    effects = [
+        Effect(f"{one.comparison.better} > {one.comparison.worse}", one.effect, one.word)
+        for one in verdicts
+    ]
+    return draw_forest(effects, f"{MEASURES[measure].label}: difference, right is as claimed")
+
+
+def _panel(
+    evidence: Evidence,
+    title: str,
+    names: Sequence[str],
+    labels: Sequence[str] | None = None,
+    world: str = "figure-eight",
+) -> Panel:
+    """Curves of NAS, with what SUMO's own drivers reach."""
+    series = _series(evidence, names, labels or names, lambda result: result.curve)
+    reached = evidence.sumo(world)
+    baseline = bootstrap_interval(reached) if reached else None
+    return Panel(title, series, EPOCHS, NAS, baseline, "all vehicles driven by SUMO")
+
+
+def _series(
+    evidence: Evidence, names: Sequence[str], labels: Sequence[str], values: Values
+) -> list[Series]:
+    """One series for each method that has runs."""
+    return [
+        _one_series(label, list(runs.values()), values)
+        for name, label in zip(names, labels, strict=True)
+        if (runs := evidence.runs(name))
+    ]
+
+
+def _one_series(label: str, runs: Sequence[Result], values: Values) -> Series:
+    table = np.array([values(run) for run in runs])
+    return Series(label, runs[0].epochs, table, *mean_band(table))
+
+
+def _efficiency_after_start(result: Result) -> Float[np.ndarray, " test"]:
+    """Before anything is sent there is nothing to divide by."""
+    ratio = efficiency(result)
+    return np.where(np.isfinite(ratio), ratio, np.nan)
+
+
+def _fitted(panel: Panel) -> Panel:
+    """The panel with its height fitted to what lies within its x range."""
+    assert panel.x_range is not None
+    seen = [one.runs[:, one.x >= panel.x_range[0]] for one in panel.series]
+    if not seen:
+        return panel
+    low, high = min(map(np.nanmin, seen)), max(map(np.nanmax, seen))
+    edge = 0.05 * (high - low)
+    return panel._replace(y_range=(float(low - edge), float(high + edge)))

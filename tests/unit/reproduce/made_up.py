@@ -1,0 +1,80 @@
+"""Results that no run has made, for tests of what is concluded from results."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from fmarl.engine.experiment import Experiment, describe_experiment
+from fmarl.reproduce.choices import Choices
+from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.keys import key_of
+from fmarl.reproduce.plan import PARTS, Task, planned
+from fmarl.reproduce.results import Result, result_of
+from fmarl.reproduce.study import Length, Study
+
+TINY = Length(
+    num_epochs=20,
+    merge_epochs=20,
+    test_every=10,
+    test_repetitions=2,
+    seeds=5,
+    table_seeds=6,
+    tuned_epochs=20,
+    tuning_seeds=(100,),
+)
+STUDY = Study("quick", "standard", TINY, Choices())
+
+Score = Callable[[Task], float]
+
+
+def record(experiment: Experiment, height: float, **changes: Any) -> dict[str, Any]:
+    """What would be kept of a run that rises to a height at once."""
+    tests = range(0, experiment.num_epochs + 1, experiment.test_every)
+    count = len(tests)
+    facts: dict[str, Any] = {
+        "key": key_of(experiment),
+        "experiment": describe_experiment(experiment),
+        "failed": "",
+        "epochs": list(tests),
+        "rewards": [[height, height + 0.002]] * count,
+        "crashed": [0] * count,
+        "uploads": [100 * index for index in range(count)],
+        "exchanges": [0] * count,
+        "totals": {"uploads": 0, "updates": 0, "exchanges": 0, "mixings": 0, "bytes_sent": 0},
+        "measured": [10.0, 10 * (1 - height), 100.0, height / 10],
+        "gradient_norms": [None] * count,
+        "metrics_sha256": "0" * 64,
+    }
+    return facts | changes
+
+
+def results_of(study: Study, score: Score) -> dict[str, Result]:
+    """A result for every run of a study; those at a best η follow from those before them."""
+    return dict(_results_of(study, score))
+
+
+@cache
+def _results_of(study: Study, score: Score) -> dict[str, Result]:
+    results: dict[str, Result] = {}
+    for _ in range(2):
+        for task in planned(study, PARTS, results):
+            results.setdefault(task.key, result_of(record(task.experiment, score(task))))
+    return results
+
+
+@cache
+def evidence(score: Score, study: Study = STUDY) -> Evidence:
+    """All that there is to know, made up."""
+    return Evidence(study, results_of(study, score))
+
+
+def noise(task: Task) -> float:
+    """A small number that belongs to a task, the same each time."""
+    return float(np.random.default_rng(int(task.key, 16)).normal(scale=1e-3))
+
+
+def facts_by_name(study: Study, results: Mapping[str, Result]) -> dict[str, Result]:
+    """The results under the names of their tasks."""
+    return {task.name: results[task.key] for task in planned(study, PARTS, results)}

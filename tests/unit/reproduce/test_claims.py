@@ -1,0 +1,115 @@
+"""Verdicts follow from intervals by one rule."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fmarl.report.statistics import Interval
+from fmarl.reproduce.claims import CLAIMS, Comparison, Verdict, decide, together, verdict_of
+from fmarl.reproduce.measures import MEASURES
+from fmarl.reproduce.methods import DECAY_92, DECAY_95, DECAY_98, IRL, TAU_1, TAU_1_15
+from unit.reproduce.made_up import evidence, noise
+
+NUMBER = st.floats(-1, 1)
+
+
+@pytest.mark.parametrize(
+    ("effect", "word"),
+    [
+        (Interval(0.02, 0.01, 0.03), "supported"),
+        (Interval(0.02, -0.01, 0.05), "undecided"),
+        (Interval(0.0, -0.004, 0.004), "not supported"),
+        (Interval(-0.02, -0.03, -0.01), "not supported"),
+        (Interval(0.002, 0.001, 0.003), "not supported"),
+        (Interval(0.004, 0.001, 0.008), "undecided"),
+        (Interval(math.nan, math.nan, math.nan), "undecided"),
+    ],
+)
+def test_the_rule(effect: Interval, word: str):
+    assert verdict_of(effect, negligible=0.005, seeds=5) == word
+
+
+@given(st.tuples(NUMBER, NUMBER, NUMBER).map(sorted), st.floats(0, 0.5))
+def test_a_larger_effect_never_gets_a_worse_verdict(ends: list[float], more: float):
+    low, value, high = ends
+    order = ["not supported", "undecided", "supported"]
+    before = verdict_of(Interval(value, low, high), 0.005, seeds=5)
+    after = verdict_of(Interval(value + more, low + more, high + more), 0.005, seeds=5)
+    assert order.index(after) >= order.index(before)
+
+
+@given(st.tuples(NUMBER, NUMBER, NUMBER).map(sorted), st.integers(0, 4))
+def test_few_seeds_decide_nothing(ends: list[float], seeds: int):
+    assert verdict_of(Interval(ends[1], ends[0], ends[2]), 0.005, seeds) == "undecided"
+
+
+def test_less_is_better_where_a_measure_says_so():
+    fast, slow = {seed: 40.0 + seed for seed in range(5)}, {seed: 80.0 for seed in range(5)}
+    scores = {TAU_1: fast, IRL: slow}
+    verdict = decide(Comparison(TAU_1, IRL, "epochs"), lambda name, measure: scores[name])
+    assert verdict.word == "supported"
+    assert verdict.effect.value == pytest.approx(38.0)
+    assert verdict.effect.low < verdict.resampled.low < verdict.effect.value
+    assert verdict.improvement.value == 1.0
+
+
+def test_a_seed_without_a_number_is_left_out_on_both_sides():
+    ours, theirs = {0: 1.0, 1: math.nan, 2: 3.0}, {0: 0.0, 1: 0.0, 2: 0.0}
+    scores = {TAU_1: ours, IRL: theirs}
+    verdict = decide(Comparison(TAU_1, IRL, "area"), lambda name, measure: scores[name])
+    assert (verdict.seeds, verdict.effect.value) == (2, 2.0)
+
+
+def test_methods_without_runs_leave_a_claim_undecided():
+    verdict = decide(Comparison(TAU_1, IRL, "area"), lambda name, measure: {})
+    assert (verdict.word, verdict.seeds) == ("undecided", 0)
+
+
+def _verdict(word) -> Verdict:
+    nothing = Interval(0.0, 0.0, 0.0)
+    return Verdict(Comparison(TAU_1, IRL, "area"), word, nothing, nothing, nothing, 5)
+
+
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        (["supported", "supported"], "supported"),
+        (["supported", "undecided"], "undecided"),
+        (["supported", "undecided", "not supported"], "not supported"),
+    ],
+)
+def test_a_claim_is_as_good_as_its_weakest_comparison(words: list, whole: str):
+    assert together([_verdict(word) for word in words]) == whole
+
+
+def test_claims_are_numbered_as_in_the_plan():
+    assert [claim.number for claim in CLAIMS] == list(range(1, 15))
+
+
+def test_every_measure_is_known_and_has_a_size_below_which_nobody_cares():
+    used = {one.measure for claim in CLAIMS for one in claim.comparisons}
+    assert used <= MEASURES.keys()
+    assert all(MEASURES[name].negligible > 0 for name in used)
+
+
+def _by_decay(task) -> float:
+    """A world in which a smaller λ is better in every way."""
+    heights = {DECAY_92: 0.3, DECAY_95: 0.2, DECAY_98: 0.1, TAU_1_15: 0.05}
+    return next((h for name, h in heights.items() if name in task.name), 0.25) + noise(task)
+
+
+def _against_decay(task) -> float:
+    return 0.35 - _by_decay(task)
+
+
+def test_made_up_results_with_an_effect_support_the_claim_and_its_reverse_does_not():
+    claim = CLAIMS[4]
+    assert together(evidence(_by_decay).verdicts(claim)) == "supported"
+    assert together(evidence(_against_decay).verdicts(claim)) == "not supported"
+
+
+def test_results_without_an_effect_support_nothing_that_needs_one():
+    words = [together(evidence(noise).verdicts(claim)) for claim in CLAIMS[:4]]
+    assert "supported" not in words
