@@ -13,10 +13,11 @@ from fmarl.cli.following import Follower
 from fmarl.cli.output import console, print_lines
 from fmarl.cli.progress import Progress, Row, duration
 from fmarl.cli.training import EXIT_CODES
+from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import Diverged, begin
 from fmarl.records.run_folder import RunFolder
 from fmarl.reproduce.estimate import core_seconds, wall_seconds
-from fmarl.reproduce.plan import Task, missing_tasks, planned
+from fmarl.reproduce.plan import Task, missing_tasks, still_to_run
 from fmarl.reproduce.results import (
     ResultsFolder,
     adding_to,
@@ -99,17 +100,18 @@ class Conductor:
 
     def _show_all(self) -> None:
         """A first row that counts runs, as the others count epochs."""
-        tasks = planned(self._study, self._parts, self._results)
-        there = sum(task.key in self._results for task in tasks)
-        row = Row(name="all runs", epoch=there, num_epochs=len(tasks), state="training")
+        there, rest = len(self._results), len(self._still_to_run())
+        row = Row(name="all runs", epoch=there, num_epochs=there + rest, state="training")
         self._show(replace(row, seconds_left=self._seconds_left()))
 
     def _seconds_left(self) -> float:
-        missing = missing_tasks(self._study, self._parts, self._results, self._place)
-        rest = wall_seconds((task.experiment for task in missing), self._cores)
+        rest = wall_seconds(self._still_to_run(), self._cores)
         spent = time.monotonic() - self._began
         # The estimate counts as much as what has been seen after a minute of it.
         return rest * (spent + TRUST_SECONDS) / (self._estimated / self._cores + TRUST_SECONDS)
+
+    def _still_to_run(self) -> list[Experiment]:
+        return still_to_run(self._study, self._parts, self._results, self._place)
 
     def _tell(self, task: Task, row: Row) -> None:
         if self._says_lines:

@@ -1,6 +1,7 @@
 """`fmarl reproduce`: run the paper's experiments, as many as are missing, and report on them."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from fmarl.cli.conducting import Conductor
 from fmarl.cli.output import Flag, print_json, print_lines
 from fmarl.cli.progress import duration
 from fmarl.cli.report import report_on
-from fmarl.errors import require
+from fmarl.engine.experiment import Experiment
+from fmarl.errors import BadInput, require
+from fmarl.records.durable import DiskTrouble
 from fmarl.reproduce.estimate import wall_seconds
-from fmarl.reproduce.plan import Task, missing_tasks, parts_of, planned
+from fmarl.reproduce.plan import parts_of, still_to_run
 from fmarl.reproduce.results import (
     ResultsFolder,
     read_about,
@@ -20,7 +23,7 @@ from fmarl.reproduce.results import (
     require_same_code,
     what_runs_here,
 )
-from fmarl.reproduce.study import Study, make_study
+from fmarl.reproduce.study import make_study
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,33 +60,43 @@ class Reproduce:
     def run(self) -> int:
         """Plan, train what is missing, report."""
         require(self.jobs >= 0, f"jobs = {self.jobs}", "0 or more", "Use 0 for one per core.")
+        try:
+            return self._run()
+        except DiskTrouble as problem:
+            raise BadInput(f"{problem}. Make room and call the same command again.") from None
+
+    def _run(self) -> int:
         study = make_study(self.profile, self.variant, self.seeds)
         parts, folder = parts_of(self.part), self.out or Path("results") / study.name
-        missing = missing_tasks(study, parts, read_results(folder), ResultsFolder(folder))
-        if missing:
+        results = read_results(folder)
+        todo = still_to_run(study, parts, results, ResultsFolder(folder))
+        if todo:
             require_same_code(folder, read_about(folder), what_runs_here(study))
-        self._show_plan(study, parts, folder, missing)
+        self._show_plan(len(results), todo, folder)
         if self.plan:
             return 0
-        if missing:
+        if todo:
             conductor = Conductor(study, parts, folder, keep_runs=self.keep_runs)
             code = conductor.conduct(jobs=self.jobs, quiet=self.quiet or self.json)
             if code:
                 return self._say_how_to_go_on(code)
         return report_on(study, folder, folder, quiet=self.quiet, as_json=self.json)
 
-    def _show_plan(self, study: Study, parts: list[str], folder: Path, missing: list[Task]) -> None:
+    def _show_plan(self, there: int, todo: Sequence[Experiment], folder: Path) -> None:
         cores = len(sorted(os.sched_getaffinity(0))[: self.jobs or None])
-        seconds = wall_seconds((task.experiment for task in missing), cores)
-        wanted = len(planned(study, parts, read_results(folder)))
+        seconds = wall_seconds(todo, cores)
         if self.json and self.plan:
-            print_json({"wanted": wanted, "missing": len(missing), "seconds": seconds})
+            print_json({"there": there, "missing": len(todo), "seconds": seconds})
         elif not self.quiet and not self.json:
-            there = f"{wanted - len(missing)} of {wanted} runs are in {folder}"
-            rest = f"the others take about {duration(seconds)} on {cores} cores"
-            print_lines(f"{there}; {rest}." if missing else f"{there}.")
+            print_lines(f"{folder} has {there} runs; {_rest(len(todo), seconds, cores)}.")
 
     def _say_how_to_go_on(self, code: int) -> int:
         if not self.quiet and not self.json:
             print_lines("stopped; go on with the same command. What is done is kept.")
         return code
+
+
+def _rest(missing: int, seconds: float, cores: int) -> str:
+    if not missing:
+        return "none is missing"
+    return f"{missing} are missing and take about {duration(seconds)} on {cores} cores"

@@ -16,7 +16,7 @@ class BoundCheck(NamedTuple):
 
     The constants are estimates from the same run, so this is a test of the theory, not a forecast.
     A norm above the corrected bound, where its condition holds, says that the run broke an
-    assumption: most likely that the errors of successive slots are independent.
+    assumption, such as that successive slots err independently.
     """
 
     learning_rate: float

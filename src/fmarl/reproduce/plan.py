@@ -41,7 +41,7 @@ from fmarl.reproduce.methods import (
 )
 from fmarl.reproduce.results import Result, ResultsFolder
 from fmarl.reproduce.study import Study
-from fmarl.reproduce.tuning import tuned_experiments, tuning_experiments
+from fmarl.reproduce.tuning import not_yet_tuned, tuned_experiments, tuning_experiments
 
 MERGE_SUMO = f"Merge {SUMO}"
 
@@ -146,7 +146,7 @@ def planned(study: Study, parts: Iterable[str], results: Mapping[str, Result]) -
         Task(name, experiment) for word in words for name, experiment in PARTS[word](study).items()
     ]
     seeded = _seeded(study, tasks)
-    if set(words) == set(PARTS):
+    if _is_all(words):
         seeded += [Task(name, one) for name, one in tuning_experiments(study).items()]
         found = tuned_experiments(study, results)
         seeded += _seeded(study, [Task(name, one) for name, one in found.items()])
@@ -165,6 +165,19 @@ def missing_tasks(
     wanted = any(task.experiment.samples for task in missing)
     again = wanted and sample.key in results and not place.has_samples(sample.key)
     return [sample, *missing] if again else missing
+
+
+def still_to_run(
+    study: Study, parts: Iterable[str], results: Mapping[str, Result], place: ResultsFolder
+) -> list[Experiment]:
+    """Every experiment that will be run from here to the end, as far as it can be foreseen."""
+    words = list(parts)
+    missing = [task.experiment for task in missing_tasks(study, words, results, place)]
+    return missing + (not_yet_tuned(study, results) if _is_all(words) else [])
+
+
+def _is_all(parts: Iterable[str]) -> bool:
+    return set(parts) == set(PARTS)
 
 
 def _seeded(study: Study, tasks: list[Task]) -> list[Task]:

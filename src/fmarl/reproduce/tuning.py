@@ -46,6 +46,17 @@ def tuned_experiments(study: Study, results: Mapping[str, Result]) -> Experiment
     }
 
 
+def not_yet_tuned(study: Study, results: Mapping[str, Result]) -> list[Experiment]:
+    """What will be run when the missing η are known, but for these; to tell how long it takes."""
+    methods = tunable(study)
+    return [
+        on_seed(_short(study, methods[name]), seed)
+        for name, rate in best_rates(study, results).items()
+        if rate is None
+        for seed in range(study.length.seeds)
+    ]
+
+
 def best_rates(study: Study, results: Mapping[str, Result]) -> dict[str, float | None]:
     """The η of each method with the largest mean area under its curve of tests.
 

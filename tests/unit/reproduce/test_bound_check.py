@@ -82,8 +82,8 @@ def test_a_run_that_ends_within_a_period_has_no_bound():
         check_bound(CONSTANTS, plan, 2.0)
 
 
-def test_on_real_traffic_the_measured_norm_is_below_the_corrected_bound(tmp_path):
-    """Two epochs of Figure Eight: twelve slots, four averages."""
+def test_twelve_slots_of_real_traffic_stay_below_the_corrected_bound(tmp_path):
+    """Two epochs of Figure Eight. Longer runs may exceed it, for their agents' data drifts."""
     settings = {
         "agent": AgentConfig(hidden=(8,), optimiser="sgd"),
         "ppo": PPOConfig(passes=1),
