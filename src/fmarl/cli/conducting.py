@@ -95,7 +95,8 @@ class Conductor:
         self._show_all()
 
     def _clear_away(self, task: Task, folder: Path) -> None:
-        if not self._keep_runs and not task.experiment.sample_slots:
+        is_source = task.experiment.sample_slots and not task.experiment.samples
+        if not self._keep_runs and not is_source:
             shutil.rmtree(folder)
 
     def _show_all(self) -> None:

@@ -9,6 +9,7 @@ from fmarl.records.durable import write_durably
 from fmarl.report.curves import Figure, figure_bytes
 from fmarl.report.page import Block, Paragraph, Picture, Section, page
 from fmarl.reproduce import drawings, paper
+from fmarl.reproduce.bound_section import bound_section
 from fmarl.reproduce.choices import VARIANTS
 from fmarl.reproduce.claims_section import claims_section
 from fmarl.reproduce.evidence import Evidence
@@ -35,6 +36,7 @@ def write_report(evidence: Evidence, about: Mapping[str, Any], folder: Path) -> 
             claims_section(evidence),
             table_section(evidence),
             *(_figure_section(name, figure, evidence) for name, figure in figures.items()),
+            bound_section(evidence),
             settings_section(evidence, about),
         ],
         "Made by fmarl. All numbers come from the runs listed here; nothing was left out.",

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from fmarl.engine.experiment import Experiment
-from fmarl.reproduce.claims import Claim, Verdict, decide
+from fmarl.reproduce.bound_runs import BOUND_RATES, bound_experiments, bound_name
+from fmarl.reproduce.claims import BOUND_OF, MEASURED, Claim, Verdict, decide
 from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.methods import SUMO, on_seed
@@ -24,7 +25,8 @@ class Evidence:
             name: experiment
             for experiments in PARTS.values()
             for name, experiment in experiments(study).items()
-        } | tuned_experiments(study, results)
+        }
+        self._experiments |= bound_experiments(study) | tuned_experiments(study, results)
         self._found: dict[str, dict[int, Result]] = {}
 
     def runs(self, name: str) -> dict[int, Result]:
@@ -52,10 +54,21 @@ class Evidence:
         """The same with the method at its own best η."""
         return self.scores(TUNED + name, measure)
 
+    def margins(self, name: str, rate: float) -> dict[int, float]:
+        """How far bounds lie above what was measured at this η; what was measured is the zero."""
+        if name == MEASURED:
+            return dict.fromkeys(range(self.study.length.bound_seeds), 0.0)
+        return self.scores(bound_name(name.removeprefix(BOUND_OF), rate), "bound")
+
     def verdicts(self, claim: Claim, *, tuned: bool = False) -> list[Verdict]:
         """What the runs say to each comparison of a claim."""
         scores = self.tuned_scores if tuned else self.scores
-        return [decide(comparison, scores) for comparison in claim.comparisons]
+        rate = BOUND_RATES[-1] if tuned else BOUND_RATES[0]
+
+        def found(name: str, measure: str) -> dict[int, float]:
+            return self.margins(name, rate) if measure == "bound" else scores(name, measure)
+
+        return [decide(comparison, found) for comparison in claim.comparisons]
 
     def failed(self) -> list[Result]:
         """Runs that ended before their time; they count, with their last test to the end."""

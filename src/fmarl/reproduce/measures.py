@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fmarl.report.statistics import area_under_curve, time_to_level
+from fmarl.reproduce.bound_runs import bound_margin
 from fmarl.reproduce.results import Result
 from fmarl.theory import Problem
 
@@ -84,6 +85,11 @@ def efficiency(result: Result) -> np.ndarray:
         return result.curve / cost
 
 
+def margin_of_the_bound(result: Result, level: float) -> float:
+    """Logarithm of the corrected bound over the measured norm (`bound_runs`)."""
+    return bound_margin(result.facts)
+
+
 MEASURES: Mapping[str, Measure] = {
     "final": Measure("NAS at the end", final, 1, 0.005),
     "area": Measure("mean NAS of all tests", area, 1, 0.005),
@@ -92,5 +98,6 @@ MEASURES: Mapping[str, Measure] = {
     "utility": Measure("utility", utility, 1, 1e-4),
     "unrest": Measure("jumps of NAS between tests", unrest, -1, 0.001),
     "efficiency": Measure("log of early NAS per communication", early_efficiency, 1, 0.02),
+    "bound": Measure("log of bound over measured norm", margin_of_the_bound, 1, 0.001),
 }
 """Every way in which runs are compared. Differences of logarithms are ratios: 0.05 is 5 %."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from fmarl.engine.experiment import Experiment
 from fmarl.errors import require
 from fmarl.reproduce import paper
+from fmarl.reproduce.bound_runs import BOUND_NAMES, bound_experiments, bound_sources
 from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.methods import (
     ASY,
@@ -132,26 +133,29 @@ def parts_of(word: str) -> list[str]:
 def seeds_of(study: Study, name: str) -> range:
     """The seeds that are reported of a method."""
     length = study.length
+    if name in BOUND_NAMES:
+        return range(length.bound_seeds)
     return range(length.table_seeds if name in TABLE_NAMES else length.seeds)
 
 
 def planned(study: Study, parts: Iterable[str], results: Mapping[str, Result]) -> list[Task]:
     """Every run that these parts need, each once, in the order in which they are best run.
 
-    With all parts come the runs in which each method has its own best η; which that is becomes
-    known when the runs that choose it are there.
+    With all parts come the runs about the bounds, and those in which each method has its own best
+    η; which that is becomes known when the runs that choose it are there.
     """
     words = list(parts)
     tasks = [
         Task(name, experiment) for word in words for name, experiment in PARTS[word](study).items()
     ]
-    seeded = _seeded(study, tasks)
+    wanted = [Task("sample set", sample_run(study)), *_seeded(study, tasks)]
     if _is_all(words):
-        seeded += [Task(name, one) for name, one in tuning_experiments(study).items()]
-        found = tuned_experiments(study, results)
-        seeded += _seeded(study, [Task(name, one) for name, one in found.items()])
+        wanted += _tasks(bound_sources(study))
+        wanted += _seeded(study, _tasks(bound_experiments(study)))
+        wanted += _tasks(tuning_experiments(study))
+        wanted += _seeded(study, _tasks(tuned_experiments(study, results)))
     once: dict[str, Task] = {}
-    for task in [_sample_task(study), *seeded]:
+    for task in wanted:
         once.setdefault(task.key, task)
     return list(once.values())
 
@@ -159,12 +163,16 @@ def planned(study: Study, parts: Iterable[str], results: Mapping[str, Result]) -
 def missing_tasks(
     study: Study, parts: Iterable[str], results: Mapping[str, Result], place: ResultsFolder
 ) -> list[Task]:
-    """Runs without a result; and the sample set again, if its run is needed and not there."""
-    missing = [task for task in planned(study, parts, results) if task.key not in results]
-    sample = _sample_task(study)
-    wanted = any(task.experiment.samples for task in missing)
-    again = wanted and sample.key in results and not place.has_samples(sample.key)
-    return [sample, *missing] if again else missing
+    """Runs without a result; and those again whose sample set is needed and not there."""
+    tasks = planned(study, parts, results)
+    missing = [task for task in tasks if task.key not in results]
+    sources = {task.experiment.samples for task in missing}
+    again = [
+        task
+        for task in tasks
+        if task.key in sources and task.key in results and not place.has_samples(task.key)
+    ]
+    return again + missing
 
 
 def still_to_run(
@@ -191,5 +199,5 @@ def _seeded(study: Study, tasks: list[Task]) -> list[Task]:
     ]
 
 
-def _sample_task(study: Study) -> Task:
-    return Task("sample set", sample_run(study))
+def _tasks(experiments: Experiments) -> list[Task]:
+    return [Task(name, experiment) for name, experiment in experiments.items()]

@@ -22,6 +22,7 @@ from fmarl.records.lines import LineWriter, read_lines
 from fmarl.records.lock import hold
 from fmarl.records.run_folder import RunFolder
 from fmarl.report.measured import Measured, measured
+from fmarl.reproduce.bound_runs import bound_facts, is_bound_run
 from fmarl.reproduce.keys import code_fingerprint, key_of
 from fmarl.reproduce.study import Study
 
@@ -190,8 +191,15 @@ def summary(experiment: Experiment, folder: Path, failed: str = "") -> dict[str,
         "totals": {name: last[name] for name in counts},
         "measured": None if found is None else [_short(value) for value in found],
         "gradient_norms": [_short(line.get("expected_gradient_norm")) for line in at_tests],
+        "bound": _bound(experiment, folder, found),
         "metrics_sha256": hashlib.sha256(metrics.read_bytes()).hexdigest(),
     }
+
+
+def _bound(experiment: Experiment, folder: Path, found: Measured | None) -> dict[str, Any] | None:
+    if found is None or not is_bound_run(experiment):
+        return None
+    return bound_facts(experiment, folder, found.gradient_norm)
 
 
 def _short(value: float | None) -> float | None:

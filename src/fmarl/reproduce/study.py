@@ -19,7 +19,10 @@ class Length(NamedTuple):
     table_seeds: int
     """Of the methods in Table IV; the paper states neither seeds nor intervals."""
     tuned_epochs: int
-    """Epochs of the runs in which every method has its own best η, and of those that find it."""
+    """Epochs of the runs in which every method has its own best η, of those that find it, and of
+    those about the bounds, which need whole periods: a multiple of 5."""
+    bound_seeds: int
+    """Of the runs about the bounds."""
     tuning_seeds: tuple[int, ...]
     """Seeds on which the best η is chosen; they are never reported."""
 
@@ -32,7 +35,8 @@ LENGTHS: dict[str, Length] = {
         test_repetitions=1,
         seeds=1,
         table_seeds=1,
-        tuned_epochs=2,
+        tuned_epochs=5,
+        bound_seeds=1,
         tuning_seeds=(100,),
     ),
     "quick": Length(
@@ -43,6 +47,7 @@ LENGTHS: dict[str, Length] = {
         seeds=2,
         table_seeds=2,
         tuned_epochs=40,
+        bound_seeds=1,
         tuning_seeds=(100,),
     ),
     "paper": Length(
@@ -53,6 +58,7 @@ LENGTHS: dict[str, Length] = {
         seeds=5,
         table_seeds=10,
         tuned_epochs=150,
+        bound_seeds=5,
         tuning_seeds=(100, 101),
     ),
 }
@@ -83,5 +89,5 @@ def make_study(profile: str, word: str = "standard", seeds: int | None = None) -
     length = LENGTHS[profile]
     if seeds is not None:
         require(1 <= seeds <= 100, f"seeds = {seeds}", "1 to 100", "Use 5, for example.")
-        length = length._replace(seeds=seeds, table_seeds=seeds)
+        length = length._replace(seeds=seeds, table_seeds=seeds, bound_seeds=seeds)
     return Study(profile, word, length, variant(word).choices)
