@@ -27,6 +27,10 @@ def test_the_area_is_a_mean_height():
     assert measures.area(_run([0.0, 0.2, 0.2]), 0.0) == pytest.approx(0.15)
 
 
+def test_the_area_ends_with_epoch_100():
+    assert measures.area(_run([0.2] * 11 + [0.9] * 40), 0.0) == pytest.approx(0.2)
+
+
 def test_time_counts_to_the_first_test_at_the_level():
     assert measures.epochs_to_sumo(_run([0.0, 0.2, 0.3, 0.1]), 0.25) == 20.0
 
