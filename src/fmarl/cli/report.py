@@ -7,7 +7,7 @@ import tyro
 
 from fmarl.cli.output import Flag, print_json, print_lines, print_table
 from fmarl.errors import require
-from fmarl.reproduce.claims import CLAIMS, together
+from fmarl.reproduce.claims import CLAIMS, Claim, together, weakest
 from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.results import read_about, read_results
@@ -49,7 +49,7 @@ def report_on(study: Study, folder: Path, out: Path, *, quiet: bool, as_json: bo
     evidence = Evidence(study, read_results(folder))
     path = write_report(evidence, read_about(folder), out)
     rows = [
-        (claim.number, claim.says, *(_word(evidence, claim.number, tuned) for tuned in (0, 1)))
+        (claim.number, claim.says, *(_word(evidence, claim, tuned) for tuned in (False, True)))
         for claim in CLAIMS
     ]
     if as_json:
@@ -63,7 +63,6 @@ def report_on(study: Study, folder: Path, out: Path, *, quiet: bool, as_json: bo
     return 0
 
 
-def _word(evidence: Evidence, number: int, tuned: int) -> str:
-    claim = next(one for one in CLAIMS if one.number == number)
-    verdicts = evidence.verdicts(claim, tuned=bool(tuned))
-    return together(verdicts) if any(one.seeds for one in verdicts) else "–"
+def _word(evidence: Evidence, claim: Claim, tuned: bool) -> str:
+    verdicts = evidence.verdicts(claim, tuned=tuned)
+    return together(verdicts) if weakest(verdicts) else "–"

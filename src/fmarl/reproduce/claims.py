@@ -233,6 +233,17 @@ def together(verdicts: Sequence[Verdict]) -> VerdictWord:
     return "not supported" if "not supported" in words else "undecided"
 
 
+def weakest(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The comparison that speaks most against a claim; None if there are no runs for any."""
+    known = [verdict for verdict in verdicts if verdict.seeds]
+    return min(known, key=_in_negligibles, default=None)
+
+
+def _in_negligibles(verdict: Verdict) -> float:
+    """An effect in units that all measures share."""
+    return verdict.effect.value / MEASURES[verdict.comparison.measure].negligible
+
+
 def _signed(values: Mapping[int, float], sign: int) -> dict[int, float]:
     """Numbers of which more is better, by seed; seeds without one are left out."""
     return {seed: sign * value for seed, value in values.items() if math.isfinite(value)}

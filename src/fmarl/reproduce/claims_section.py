@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fmarl.report.page import Block, Details, Paragraph, Picture, Section, Table, Text
 from fmarl.report.page import Verdict as Badge
 from fmarl.reproduce import drawings
-from fmarl.reproduce.claims import CLAIMS, LEAST_SEEDS, Claim, Verdict, together
+from fmarl.reproduce.claims import CLAIMS, LEAST_SEEDS, Claim, Verdict, together, weakest
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.tuning import best_rates
@@ -60,17 +60,11 @@ def _row(claim: Claim, fixed: Sequence[Verdict], tuned: Sequence[Verdict]) -> li
 
 def _decision(verdicts: Sequence[Verdict]) -> Text:
     """A verdict, and the comparison that speaks most against the claim."""
-    known = [verdict for verdict in verdicts if verdict.seeds]
-    if not known:
+    worst = weakest(verdicts)
+    if worst is None:
         return "no runs"
-    worst = min(known, key=_in_negligibles)
     by = MEASURES[worst.comparison.measure].label
     return [Badge(together(verdicts)), f" {with_interval(worst.effect)} in {by}"]
-
-
-def _in_negligibles(verdict: Verdict) -> float:
-    """An effect in units that all measures share."""
-    return verdict.effect.value / MEASURES[verdict.comparison.measure].negligible
 
 
 def _details(summary: str, verdicts: dict[int, list[Verdict]]) -> Details:

@@ -1,0 +1,88 @@
+"""The results in this repository: whole, of one code, and told truly in docs/reproduction.md."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fmarl.reproduce.claims import CLAIMS, Verdict, together, weakest
+from fmarl.reproduce.document import write_report
+from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.keys import key_of
+from fmarl.reproduce.measured_table import measured_table
+from fmarl.reproduce.measures import MEASURES
+from fmarl.reproduce.methods import TABLE_NAMES
+from fmarl.reproduce.plan import PARTS, planned
+from fmarl.reproduce.results import read_about, read_results
+from fmarl.reproduce.study import make_study
+from fmarl.reproduce.wording import with_interval
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "results" / "paper"
+PAGE = ROOT / "docs" / "reproduction.md"
+MARK = "<!-- written by pytest tests/unit/reproduce --update-golden -->\n"
+
+
+@pytest.fixture(scope="module")
+def evidence() -> Evidence:
+    return Evidence(make_study("paper"), read_results(FOLDER))
+
+
+def test_every_result_is_one_of_the_plan(evidence: Evidence):
+    wanted = {task.key for task in planned(evidence.study, PARTS, evidence.results)}
+    assert evidence.results.keys() <= wanted
+
+
+def test_results_say_which_code_and_libraries_made_them():
+    about = read_about(FOLDER)
+    assert (about["profile"], about["variant"]) == ("paper", "standard")
+    assert re.fullmatch("[0-9a-f]{16}", about["code"])
+    assert {"jax", "numpy", "libsumo"} <= about["versions"].keys()
+
+
+def test_overheads_by_the_ledger_are_the_printed_ones_in_every_row_that_was_run(evidence):
+    table = measured_table({name: evidence.runs(name) for name in TABLE_NAMES})
+    assert [row.row.label for row in table if row.seeds and not row.overheads_agree] == []
+
+
+def test_the_committed_report_is_what_the_results_give(evidence: Evidence, tmp_path: Path):
+    again = write_report(evidence, read_about(FOLDER), tmp_path).read_text()
+    assert _words(again) == _words((FOLDER / "report.html").read_text())
+
+
+def _words(page: str) -> str:
+    """The page without its drawings, whose digits depend on the processor."""
+    return re.sub(r'src="data:[^"]*"', "", page)
+
+
+def test_the_documentation_says_what_the_results_say(evidence: Evidence, update_golden: bool):
+    before, _, after = page = PAGE.read_text().split(MARK)
+    current = [before, _table(evidence), after]
+    if update_golden:
+        PAGE.write_text(MARK.join(current))
+    else:
+        assert page == current
+
+
+def _table(evidence: Evidence) -> str:
+    """Every claim with its verdicts, for the documentation."""
+    lines = ["| | the paper says | at its η | each at its best η |", "|---|---|---|---|"]
+    for claim in CLAIMS:
+        decisions = [_decision(evidence.verdicts(claim, tuned=tuned)) for tuned in (False, True)]
+        lines.append(f"| {claim.number} | {claim.says} ({claim.where}) | {' | '.join(decisions)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _decision(verdicts: list[Verdict]) -> str:
+    worst = weakest(verdicts)
+    if worst is None:
+        return "not run yet"
+    label, seeds = MEASURES[worst.comparison.measure].label, min(one.seeds for one in verdicts)
+    effect = f"{with_interval(worst.effect)} in {label}"
+    return f"**{together(verdicts)}**: {effect}; {seeds} seeds"
+
+
+def test_keys_in_the_file_are_those_of_its_experiments(evidence: Evidence):
+    tasks = {task.key: task for task in planned(evidence.study, PARTS, evidence.results)}
+    for key in list(evidence.results)[:20]:
+        assert key_of(tasks[key].experiment) == key
