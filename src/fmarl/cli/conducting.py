@@ -59,7 +59,15 @@ class Conductor:
             self._results = read_results(self._place.path)
             self._show = progress.update
             self._show_all()
-            return run_queue(self._take, self._done, self._show, jobs=jobs) or self._worst
+            return run_queue(self._take, self._done, self._show, jobs=jobs) or self._outcome()
+
+    def _outcome(self) -> int:
+        """What to end with when no more runs can be begun."""
+        missing = missing_tasks(self._study, self._parts, self._results, self._place)
+        if missing and not self._worst:  # their sample set never became whole
+            sys.stderr.write(f"fmarl: {len(missing)} runs have no sample set: its run diverged\n")
+            return EXIT_CODES[Diverged]
+        return self._worst
 
     def _take(self) -> Job | None:
         """The next run that can be begun, or gone on with."""

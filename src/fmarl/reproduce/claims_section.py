@@ -38,7 +38,7 @@ def claims_section(evidence: Evidence) -> Section:
     fixed = {claim.number: evidence.verdicts(claim) for claim in CLAIMS}
     tuned = {claim.number: evidence.verdicts(claim, tuned=True) for claim in CLAIMS}
     rows = [_row(claim, fixed[claim.number], tuned[claim.number]) for claim in CLAIMS]
-    header = ["", "The paper says", "where", "at its η", "each at its best η"]
+    header = ["The paper says", "where", "at its η", "each at its best η"]
     rate = f"η = {evidence.study.choices.learning_rate:g}"
     return Section(
         "What holds",
@@ -55,7 +55,8 @@ def claims_section(evidence: Evidence) -> Section:
 
 
 def _row(claim: Claim, fixed: Sequence[Verdict], tuned: Sequence[Verdict]) -> list[Text]:
-    return [str(claim.number), claim.says, claim.where, _decision(fixed), _decision(tuned)]
+    says = f"{claim.number}. {claim.says}"
+    return [says, claim.where, _decision(fixed), _decision(tuned)]
 
 
 def _decision(verdicts: Sequence[Verdict]) -> Text:

@@ -13,6 +13,7 @@ from fmarl.report.statistics import (
     area_under_curve,
     bootstrap_interval,
     iqm,
+    mean_band,
     mean_interval,
     paired_difference,
     probability_of_improvement,
@@ -260,3 +261,24 @@ def test_values_are_rliables_and_ends_differ_by_chance_alone(case, name):
 @CASES
 def test_the_interquartile_mean_is_rliables(case):
     assert iqm(case["ours"]) == pytest.approx(case["iqm"]["value"], rel=1e-12, abs=1e-12)
+
+
+def test_a_band_is_the_interval_of_the_mean_at_every_point():
+    runs = np.random.default_rng(3).normal(size=(6, 4))
+    low, high = mean_band(runs)
+    for column, (bottom, top) in enumerate(zip(low, high, strict=True)):
+        expected = bootstrap_interval(runs[:, column].tolist())
+        assert bottom == pytest.approx(expected.low, abs=0.05)
+        assert top == pytest.approx(expected.high, abs=0.05)
+
+
+def test_a_single_run_has_no_band():
+    low, high = mean_band(np.ones((1, 3)))
+    assert np.isnan(low).all() and np.isnan(high).all()
+
+
+def test_a_point_without_a_number_in_one_run_has_no_band_and_harms_no_other():
+    runs = np.array([[np.nan, 1.0], [2.0, 3.0], [2.0, 2.0]])
+    low, high = mean_band(runs)
+    assert np.isnan(low[0]) and np.isnan(high[0])
+    assert low[1] < 2.0 < high[1]
