@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fmarl.errors import BadInput, require
+from fmarl.report.sheet import UNSIGNED
 
 STYLES: dict[str, dict[str, Any]] = {
     "printed": {"color": "#c2410c", "linestyle": "--"},
@@ -20,7 +21,7 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 """One look per kind of curve, in every figure: printed is dashed, corrected is blue."""
 
-FORMATS = (".png", ".pdf", ".svg")
+FORMATS = tuple(f".{word}" for word in UNSIGNED)
 
 
 class Curve(NamedTuple):
@@ -43,8 +44,8 @@ def save_figure(figure: Figure, path: Path) -> None:
     )
     try:
         with rc_context({"svg.hashsalt": "fmarl"}):  # the same figure gives the same bytes
-            undated = {"Date": None} if path.suffix == ".svg" else None
-            figure.savefig(path, dpi=150, bbox_inches="tight", pad_inches=0.15, metadata=undated)
+            unsigned = UNSIGNED[path.suffix[1:]]
+            figure.savefig(path, dpi=150, bbox_inches="tight", pad_inches=0.15, metadata=unsigned)
     except OSError as error:
         raise BadInput(f"{path} can not be written: {error.strerror}. Check the folder.") from None
 

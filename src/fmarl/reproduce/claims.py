@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from fmarl.report.curves import VerdictWord
+from fmarl.report.forest import VerdictWord
 from fmarl.report.statistics import (
     Interval,
     mean_interval,

@@ -6,8 +6,8 @@ from typing import Any
 
 from fmarl.errors import BadInput
 from fmarl.records.durable import write_durably
-from fmarl.report.curves import Figure, figure_bytes
 from fmarl.report.page import Block, Paragraph, Picture, Section, page
+from fmarl.report.sheet import Figure, figure_bytes
 from fmarl.reproduce import drawings, paper
 from fmarl.reproduce.bound_section import bound_section
 from fmarl.reproduce.choices import VARIANTS

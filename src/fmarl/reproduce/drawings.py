@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from fmarl.report.curves import Effect, Figure, Panel, Series, draw_forest, draw_panels
+from fmarl.report.curves import Panel, Series, draw_panels
+from fmarl.report.forest import Effect, draw_forest
+from fmarl.report.sheet import Figure
 from fmarl.report.statistics import bootstrap_interval, mean_band
 from fmarl.reproduce import paper
 from fmarl.reproduce.claims import Verdict

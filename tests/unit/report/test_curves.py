@@ -8,16 +8,9 @@ from matplotlib import rc_context
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
-from fmarl.report.curves import (
-    ONE_COLUMN,
-    TWO_COLUMNS,
-    Effect,
-    Panel,
-    Series,
-    draw_forest,
-    draw_panels,
-    figure_bytes,
-)
+from fmarl.report.curves import Panel, Series, draw_panels
+from fmarl.report.forest import Effect, draw_forest
+from fmarl.report.sheet import ONE_COLUMN, TWO_COLUMNS, figure_bytes
 from fmarl.report.statistics import Interval
 
 NAN = float("nan")
