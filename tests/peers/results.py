@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fmarl.report.statistics import Interval, probability_of_improvement
 from peers.tasks import TASKS
 from peers.their_words import settings
-from peers.verdict import Estimate, Verdict, improvement, judge
+from peers.verdict import Verdict, judge
 
 RESULTS = Path(__file__).parent / "results"
 SIDES = ("ours", "theirs")
@@ -55,9 +56,11 @@ class Comparison(NamedTuple):
         return judge(ours, theirs, TASKS[self.task].solved)
 
     @property
-    def improvement_in_training(self) -> Estimate:
+    def improvement_in_training(self) -> Interval:
         """Probability that a run of ours earned more while it trained: who learns faster."""
-        return improvement(*([run.training_return for run in self.of(side)] for side in SIDES))
+        return probability_of_improvement(
+            *([run.training_return for run in self.of(side)] for side in SIDES)
+        )
 
 
 def write(comparison: Comparison, circumstances: dict[str, Any]) -> None:
@@ -124,7 +127,7 @@ def _spelled(words: dict[str, Any]) -> str:
 
 def _side_row(comparison: Comparison, side: str) -> str:
     runs, verdict = comparison.of(side), comparison.verdict
-    middle: Estimate = getattr(verdict, side)
+    middle: Interval = getattr(verdict, side)
     failed = sum(bool(run.failed) for run in runs)
     means = [
         np.mean([getattr(run, name) for run in runs])

@@ -4,31 +4,20 @@ Intervals are 95 % percentile bootstraps over seeds (Agarwal et al. 2021, "Deep 
 learning at the edge of the statistical precipice").
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import numpy as np
-from scipy.stats import bootstrap, trim_mean
-
-RESAMPLES = 10_000
-
-
-class Estimate(NamedTuple):
-    """A number, and where it would lie with other seeds."""
-
-    value: float
-    low: float
-    high: float
+from fmarl.report.statistics import Interval, bootstrap_interval, probability_of_improvement
 
 
 class Verdict(NamedTuple):
     """How we compare on a task."""
 
-    improvement: Estimate
+    improvement: Interval
     """Probability that a run of ours scores higher than one of theirs; a tie counts half."""
-    ours: Estimate
+    ours: Interval
     """Interquartile mean."""
-    theirs: Estimate
+    theirs: Interval
     required: float
     """What our interquartile mean must reach."""
 
@@ -41,40 +30,10 @@ class Verdict(NamedTuple):
 def judge(ours: Sequence[float], theirs: Sequence[float], solved: float | None) -> Verdict:
     """Compare the scores of all runs, failed ones included.
 
-    >>> judge([1, 2, 3, 4], [1, 2, 3, 4], solved=None).improvement.value
+    >>> judge([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], solved=None).improvement.value
     0.5
     """
-    our_middle, their_middle = interquartile_mean(ours), interquartile_mean(theirs)
+    improvement = probability_of_improvement(ours, theirs)
+    our_middle, their_middle = (bootstrap_interval(side, "iqm") for side in (ours, theirs))
     required = their_middle.low if solved is None else solved
-    return Verdict(improvement(ours, theirs), our_middle, their_middle, required)
-
-
-def interquartile_mean(scores: Sequence[float]) -> Estimate:
-    """Mean of the middle half.
-
-    >>> interquartile_mean([0, 2, 4, 100]).value
-    3.0
-    """
-    return _estimate(lambda sample, axis=-1: trim_mean(sample, 0.25, axis=axis), scores)
-
-
-def improvement(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
-    """How often the first of two runs, one of each side, scores higher; a tie counts half.
-
-    >>> improvement([1, 3], [2, 3]).value
-    0.375
-    """
-    return _estimate(_share_of_wins, ours, theirs)
-
-
-def _share_of_wins(ours: np.ndarray, theirs: np.ndarray, axis: int = -1) -> np.ndarray:
-    pairs = np.sign(ours[..., :, None] - theirs[..., None, :])
-    return (pairs.mean(axis=(-2, -1)) + 1) / 2
-
-
-def _estimate(statistic: Callable[..., Any], *samples: Sequence[float]) -> Estimate:
-    arrays = [np.asarray(sample, float) for sample in samples]
-    found = bootstrap(
-        arrays, statistic, n_resamples=RESAMPLES, method="percentile", vectorized=True, rng=0
-    ).confidence_interval
-    return Estimate(float(statistic(*arrays)), float(found.low), float(found.high))
+    return Verdict(improvement, our_middle, their_middle, required)

@@ -14,6 +14,7 @@ from fmarl.cli.output import console, print_lines
 from fmarl.cli.progress import Progress, Row, duration
 from fmarl.cli.training import EXIT_CODES
 from fmarl.engine.experiment import Experiment
+from fmarl.engine.stopping import SIGNALS
 from fmarl.engine.train import Diverged, begin
 from fmarl.records.run_folder import RunFolder
 from fmarl.reproduce.estimate import core_seconds, wall_seconds
@@ -30,8 +31,8 @@ from fmarl.reproduce.study import Study
 
 TRUST_SECONDS = 60.0
 """How long a run of luck must last to change the estimate much."""
-STOPPED = 128
-"""Exit codes above it are a signal's."""
+STOPPED = {128 + number for number in SIGNALS}
+"""Exit codes of runs that were asked to end, and did so well."""
 
 
 class Conductor:
@@ -64,8 +65,9 @@ class Conductor:
     def _outcome(self) -> int:
         """What to end with when no more runs can be begun."""
         missing = missing_tasks(self._study, self._parts, self._results, self._place)
-        if missing and not self._worst:  # their sample set never became whole
-            sys.stderr.write(f"fmarl: {len(missing)} runs have no sample set: its run diverged\n")
+        if missing and not self._worst:
+            why = "stopped from outside, or without a sample set because its run diverged"
+            sys.stderr.write(f"fmarl: {len(missing)} runs are still missing: {why}\n")
             return EXIT_CODES[Diverged]
         return self._worst
 
@@ -97,7 +99,7 @@ class Conductor:
             self._clear_away(task, job.folder)
             self._estimated += core_seconds(task.experiment)
             self._tell(task, job.follower.row)
-        elif code < STOPPED:
+        elif code not in STOPPED:
             self._worst = max(self._worst, code)
             sys.stderr.write(f"fmarl: {task.name} ended with code {code}; it is in {job.folder}\n")
         self._show_all()
