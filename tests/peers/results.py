@@ -58,9 +58,8 @@ class Comparison(NamedTuple):
     @property
     def improvement_in_training(self) -> Interval:
         """Probability that a run of ours earned more while it trained: who learns faster."""
-        return probability_of_improvement(
-            *([run.training_return for run in self.of(side)] for side in SIDES)
-        )
+        ours, theirs = ([run.training_return for run in self.of(side)] for side in SIDES)
+        return probability_of_improvement(ours, theirs)
 
 
 def write(comparison: Comparison, circumstances: dict[str, Any]) -> None:
