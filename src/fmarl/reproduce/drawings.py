@@ -124,9 +124,11 @@ def _efficiency_after_start(result: Result) -> Float[np.ndarray, " test"]:
 def _fitted(panel: Panel) -> Panel:
     """The panel with its height fitted to what lies within its x range."""
     assert panel.x_range is not None
-    seen = [one.runs[:, one.x >= panel.x_range[0]] for one in panel.series]
-    if not seen:
+    parts = [one.runs[:, one.x >= panel.x_range[0]].ravel() for one in panel.series]
+    seen = np.concatenate([np.array([]), *parts])
+    seen = seen[np.isfinite(seen)]
+    if not seen.size:  # a run may be too short to send anything
         return panel
-    low, high = min(map(np.nanmin, seen)), max(map(np.nanmax, seen))
+    low, high = float(seen.min()), float(seen.max())
     edge = 0.05 * (high - low)
-    return panel._replace(y_range=(float(low - edge), float(high + edge)))
+    return panel._replace(y_range=(low - edge, high + edge))

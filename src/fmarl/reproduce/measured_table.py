@@ -53,8 +53,8 @@ def _normalised(found: Sequence[Mapping[int, Result]]) -> list[list[float]]:
 
 
 def _utility(result: Result) -> float:
-    assert result.measured is not None
-    return result.measured.utility
+    """Infeasible for a run that ended before its first average: it removed no error."""
+    return result.measured.utility if result.measured else -np.inf
 
 
 def _measured_row(

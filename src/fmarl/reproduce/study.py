@@ -29,7 +29,7 @@ class Length(NamedTuple):
 
 LENGTHS: dict[str, Length] = {
     "smoke": Length(
-        num_epochs=2,
+        num_epochs=5,
         merge_epochs=2,
         test_every=1,
         test_repetitions=1,

@@ -73,3 +73,13 @@ def test_in_each_seed_the_worst_row_has_utility_0_and_the_best_1():
     one_seed = {name: {3: found.runs(name)[3]} for name in TABLE_NAMES}
     values = [row.utility.value for row in measured_table(one_seed)]
     assert (min(values), max(values)) == (0.0, 1.0)
+
+
+def test_runs_too_short_to_average_anything_have_a_page_and_no_utility(tmp_path: Path):
+    found = evidence(noise)
+    short = {
+        key: one._replace(measured=None, uploads=0 * one.uploads)
+        for key, one in found.results.items()
+    }
+    page = write_report(Evidence(STUDY, short), ABOUT, tmp_path).read_text()
+    assert "infeasible" in page
