@@ -80,6 +80,8 @@ def _draw_panel(axes: Axes, panel: Panel, looks: dict[str, dict[str, Any]]) -> N
     axes.set_yscale(panel.y_scale)
     for order, series in enumerate(panel.series):
         _draw_series(axes, series, looks[series.label], first_mark=order)
+    if not panel.series:
+        axes.text(0.5, 0.5, "no runs", transform=axes.transAxes, ha="center", va="center")
     if panel.baseline is not None:
         _draw_baseline(axes, panel.baseline, panel.baseline_label)
     axes.set_title(panel.title, loc="left")

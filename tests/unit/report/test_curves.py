@@ -209,3 +209,8 @@ def test_saving_a_figure_again_changes_nothing():
     first = figure_bytes(figure, "svg")
     figure_bytes(figure, "pdf")
     assert figure_bytes(figure, "svg") == first
+
+
+def test_a_panel_without_runs_says_so():
+    [axes] = draw_panels([panel()], columns=1).axes
+    assert [text.get_text() for text in axes.texts] == ["no runs"]
