@@ -20,7 +20,7 @@ from fmarl.reproduce.methods import (
     table_methods,
 )
 from fmarl.reproduce.results import Result
-from fmarl.reproduce.study import TUNED_RATES, Study
+from fmarl.reproduce.study import Study
 
 TUNED = "tuned "
 """How the name begins of a method with its own best η."""
@@ -82,8 +82,9 @@ def _best_rate(study: Study, experiment: Experiment, results: Mapping[str, Resul
 
 def rates(study: Study) -> tuple[float, ...]:
     """η to choose from: around the study's own."""
-    factor = study.choices.learning_rate / TUNED_RATES[0]
-    return tuple(float(f"{rate * factor:.6g}") for rate in TUNED_RATES)
+    tried = study.length.tuned_rates
+    factor = study.choices.learning_rate / tried[0]
+    return tuple(float(f"{rate * factor:.6g}") for rate in tried)
 
 
 def tunable(study: Study) -> Experiments:

@@ -26,6 +26,7 @@ TINY = Length(
     tuned_epochs=20,
     bound_seeds=5,
     tuning_seeds=(100,),
+    tuned_rates=(1e-4, 3e-4, 1e-3, 3e-3),
 )
 STUDY = Study("quick", "standard", TINY, Choices())
 

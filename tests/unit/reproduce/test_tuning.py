@@ -6,7 +6,7 @@ from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.methods import TAU_1, TAU_15
 from fmarl.reproduce.plan import planned
 from fmarl.reproduce.results import Result, result_of
-from fmarl.reproduce.study import TUNED_RATES, make_study
+from fmarl.reproduce.study import make_study
 from fmarl.reproduce.tuning import (
     TUNED,
     best_rates,
@@ -15,6 +15,8 @@ from fmarl.reproduce.tuning import (
     tuning_experiments,
 )
 from unit.reproduce.made_up import STUDY, noise, record
+
+TUNED_RATES = STUDY.length.tuned_rates
 
 
 def _tuned(heights: dict[float, float]) -> dict[str, Result]:
@@ -56,7 +58,7 @@ def test_reported_runs_do_not_change_the_choice():
 
 
 def test_another_learning_rate_is_tuned_around_itself():
-    assert rates(make_study("quick", "sgd")) == pytest.approx((1e-2, 3e-2, 1e-1, 3e-1))
+    assert rates(make_study("paper", "sgd")) == pytest.approx((1e-2, 3e-2, 1e-1, 3e-1))
 
 
 def test_a_method_whose_best_rate_is_the_papers_is_not_run_again_if_lengths_agree():
