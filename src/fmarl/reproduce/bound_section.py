@@ -43,8 +43,9 @@ def bound_section(evidence: Evidence) -> Section:
 
 
 def _row(evidence: Evidence, name: str) -> list[str]:
-    """Empty if there are no runs."""
-    found = [result.facts["bound"] for result in evidence.runs(name).values()]
+    """Empty if there are no runs; one that failed has no constants."""
+    runs = evidence.runs(name).values()
+    found = [result.facts["bound"] for result in runs if not result.failed]
     if not found:
         return []
     return [

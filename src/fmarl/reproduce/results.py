@@ -191,7 +191,7 @@ def summary(experiment: Experiment, folder: Path, failed: str = "") -> dict[str,
         "totals": {name: last[name] for name in counts},
         "measured": None if found is None else [_short(value) for value in found],
         "gradient_norms": [_short(line.get("expected_gradient_norm")) for line in at_tests],
-        "bound": _bound(experiment, folder, found),
+        "bound": None if failed else _bound(experiment, folder, found),
         "metrics_sha256": hashlib.sha256(metrics.read_bytes()).hexdigest(),
     }
 
