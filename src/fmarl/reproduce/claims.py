@@ -1,4 +1,4 @@
-"""The paper's claims as comparisons, and the rule that decides them; both fixed before the runs.
+"""The paper's claims as comparisons, and the rule that decides them.
 
 A comparison is supported if the whole 95 % interval of the paired difference lies on the claimed
 side and the difference is not negligible; not supported if the whole interval lies below what is
@@ -185,7 +185,7 @@ CLAIMS: tuple[Claim, ...] = (
         tuple(Comparison(f"{BOUND_OF}{name}", MEASURED, "bound") for name in BOUND_METHODS),
     ),
 )
-"""The first rules were written before any run; that of claim 15 after a pilot on seed 0."""
+"""What was known when they were written is said in docs/reproduction.md."""
 
 Scores = Callable[[str, str], Mapping[int, float]]
 """From a method's name and a measure to one number per seed."""

@@ -12,12 +12,13 @@ from fmarl.reproduce.tuning import best_rates
 from fmarl.reproduce.wording import with_interval
 
 RULE = (
-    "Rules were fixed before the runs. An effect is the mean difference between two methods on the "
+    "An effect is the mean difference between two methods on the "
     "same seeds, with its 95 % interval (Student's); positive is as claimed. It is supported if "
     "the whole interval is positive and the effect is not negligible, not supported if the whole "
     "interval lies below what is negligible, and undecided else, or with fewer than "
     f"{LEAST_SEEDS} seeds. A claim is supported if all its comparisons are, and not supported if "
-    "one is not. Intervals are not widened for the number of comparisons."
+    "one is not. Intervals are not widened for the number of comparisons. What was known when "
+    "these rules were written is said in docs/reproduction.md."
 )
 
 TWICE = (

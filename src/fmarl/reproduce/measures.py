@@ -15,7 +15,7 @@ LAST_SHARE = 0.1
 """Of the tests: those that count as the end of a run. No maximum over time is ever taken."""
 LEARNING_EPOCHS = 100
 """Then most methods have levelled off, and 400 more equal epochs would only hide how they differ.
-(Until the runs of Fig. 4 were seen, and no others, this was the whole run.)"""
+(Until most runs of Fig. 4 were seen, and no others, this was the whole run.)"""
 EARLY_SHARE = 0.1
 """Of the epochs: those in which Fig. 7's curves start."""
 

@@ -8,7 +8,6 @@ import pytest
 from fmarl.reproduce.claims import CLAIMS, Verdict, together, weakest
 from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
-from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.measured_table import measured_table
 from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.methods import TABLE_NAMES
@@ -80,9 +79,3 @@ def _decision(verdicts: list[Verdict]) -> str:
     label, seeds = MEASURES[worst.comparison.measure].label, min(one.seeds for one in verdicts)
     effect = f"{with_interval(worst.effect)} in {label}"
     return f"**{together(verdicts)}**: {effect}; {seeds} seeds"
-
-
-def test_keys_in_the_file_are_those_of_its_experiments(evidence: Evidence):
-    tasks = {task.key: task for task in planned(evidence.study, PARTS, evidence.results)}
-    for key in list(evidence.results)[:20]:
-        assert key_of(tasks[key].experiment) == key
