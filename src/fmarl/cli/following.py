@@ -21,7 +21,7 @@ class Follower:
 
     def take(self, line: dict[str, Any]) -> None:
         """Take in a line of metrics."""
-        if line["kind"] == "start":
+        if line["kind"] in ("start", "baseline"):
             return
         epoch = line["epoch"]
         self._began = self._began or (self._clock(), epoch)

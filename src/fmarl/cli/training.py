@@ -17,11 +17,10 @@ from fmarl.records.durable import DiskTrouble
 from fmarl.records.lines import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.report.measured import measured
+from fmarl.worlds.named import ROADS
 
 EXIT_CODES: dict[type[Exception], int] = {Diverged: 4, DiskTrouble: 5, NoGoodCheckpoint: 6}
 """What a run that can not go on ends with."""
-
-ROADS = ("figure-eight", "merge")
 
 
 def go_on(

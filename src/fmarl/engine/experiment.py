@@ -73,6 +73,8 @@ class Experiment:
     """Epochs between two tests; 0 for none."""
     test_repetitions: int = 5
     """Epochs played in a test, without chance in the actions."""
+    baseline: bool = True
+    """On roads: before anything is learned, let SUMO drive the test epochs, to compare with."""
     sample_slots: int = 8
     """Slots that are kept as samples, spread over the run: what gradient norms are measured on."""
     samples: str = ""

@@ -12,11 +12,12 @@ from fmarl.engine.keeper import Event
 from fmarl.engine.saving import Memory, from_arrays, pattern, to_arrays
 from fmarl.records.board import Board
 from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint, write_checkpoint
-from fmarl.records.durable import DiskTrouble, make_folder
+from fmarl.records.durable import DiskTrouble, make_folder, write_durably
 from fmarl.records.frames import write_frames
 from fmarl.records.lines import LineWriter
 from fmarl.records.note import Note
 from fmarl.records.run_folder import RunFolder
+from fmarl.records.strict_json import seal
 
 CHECKPOINT_SECONDS = 20.0
 """A run that is killed loses at most this much work, and an epoch."""
@@ -73,6 +74,15 @@ class Journal:
         assert self._board is not None
         self._board.log(line["update_count"], numbers)
         self._listen(line)
+
+    def method(self, facts: dict[str, Any]) -> None:
+        """Write down what the settings of learning together came to."""
+        write_durably(self.folder.method, seal(facts))
+
+    def baseline(self, result: Examination) -> None:
+        """Write down a test of the traffic without learners."""
+        facts = {"kind": "baseline", "epoch": 0, "update_count": 0}
+        self.record({**facts, "mean": result.mean, "rewards": result.rewards})
 
     def test(self, epoch: int, update_count: int, result: Examination) -> None:
         """Write down a test, and the frames that were seen in its first epoch."""

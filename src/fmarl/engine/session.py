@@ -24,6 +24,11 @@ from fmarl.engine.samples import read_samples
 from fmarl.engine.saving import Memory
 from fmarl.engine.seeds import derived_seed
 from fmarl.federation.ledger import after_slot, bytes_sent, empty_ledger
+from fmarl.federation.recorded import describe_method
+from fmarl.worlds.named import ROADS
+
+MOST_LISTED = 100
+"""Agents up to which a line of metrics has the counts of each."""
 
 
 class Session:
@@ -135,13 +140,28 @@ class Session:
             **({"gradient_norms_measured": measured} if measured else {}),
             **self.ledger.totals(),
             "bytes_sent": bytes_sent(self.ledger, self.program.sizes),
+            **({"ledger": self.ledger.of_each()} if self.method.num_agents <= MOST_LISTED else {}),
         }
+
+    def method_record(self) -> dict[str, Any]:
+        """The method, for whoever looks at the run."""
+        return describe_method(self.method, *self.schedule)
 
     def examine(self) -> Examination:
         """Play the test epochs with the average parameters and without chance."""
         acting = self.program.mean_acting(self.method, self.state)
         policy = self._policies(self.algorithm.exploits, acting)[0]
         return self._examiner.examine(policy, frames=True)
+
+    def examine_baseline(self) -> Examination | None:
+        """Let SUMO drive the same test epochs; None where it can not or is not wanted."""
+        experiment = self.experiment
+        if not experiment.baseline or experiment.world not in ROADS:
+            return None
+        maker = experiment.maker
+        alone = maker._replace(options={**maker.options, "controlled": False})
+        with Examiner(alone, experiment.seed, experiment.test_repetitions) as examiner:
+            return examiner.examine(Policy("random"))
 
     def at_rest(self) -> Memory:
         """Everything that a checkpoint must hold."""

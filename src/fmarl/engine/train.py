@@ -108,7 +108,9 @@ def _go_on(session: Session, journal: Journal, stop: Stop) -> None:
     """The loop of training."""
     kept = slots_to_keep(session.schedule.total_updates, session.experiment.sample_slots)
     if session.update_count == 0:
+        journal.method(session.method_record())
         journal.record(session.start_record())
+        _test_baseline(session, journal)
         _test(session, journal)
     while not session.finished and not stop.requested:
         batches = session.play()
@@ -131,6 +133,12 @@ def _write_epoch(session: Session, journal: Journal) -> None:
         _test(session, journal)
     if journal.save_due:
         journal.save(session.at_rest())
+
+
+def _test_baseline(session: Session, journal: Journal) -> None:
+    result = session.examine_baseline() if session.experiment.test_every else None
+    if result is not None:
+        journal.baseline(result)
 
 
 def _test(session: Session, journal: Journal) -> None:

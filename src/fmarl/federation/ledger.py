@@ -32,6 +32,10 @@ class Ledger(NamedTuple):
         """Sums over the agents, by name."""
         return {name: int(counts.sum()) for name, counts in self._asdict().items()}
 
+    def of_each(self) -> dict[str, list[int]]:
+        """Counts of every agent, by name."""
+        return {name: counts.tolist() for name, counts in self._asdict().items()}
+
 
 class MessageSizes(NamedTuple):
     """Bytes of one message of each kind."""

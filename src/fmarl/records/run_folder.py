@@ -48,6 +48,16 @@ class RunFolder:
         return self.path / DESCRIPTION
 
     @property
+    def method(self) -> Path:
+        """Sealed JSON: how its agents learn together, as `federation.recorded` writes it."""
+        return self.path / "method.json"
+
+    @property
+    def constants(self) -> Path:
+        """Sealed JSON: constants of the bounds, estimated when the run had ended."""
+        return self.path / "constants.json"
+
+    @property
     def metrics(self) -> Path:
         """Lines that a resumed run leaves just as an uninterrupted one does."""
         return self.path / "metrics.jsonl"

@@ -14,6 +14,9 @@ PACKAGE = Path(fmarl.__file__).parent
 ENTRANCES = ("fmarl.engine.train", "fmarl.engine.serve", "fmarl.worlds.named")
 """Where a run begins: in its own process, in its workers, and in the worlds these make."""
 KEY_LENGTH = 16
+LATER: dict[str, object] = {"baseline": False}
+"""Settings that came after the first results, with the value that says what was done before them.
+They count only where they say something else, so that results keep their names."""
 
 
 @cache
@@ -23,7 +26,9 @@ def key_of(experiment: Experiment) -> str:
     >>> key_of(Experiment(seed=1)) == key_of(Experiment(seed=1)) != key_of(Experiment(seed=2))
     True
     """
-    text = json.dumps(describe_experiment(experiment), sort_keys=True)
+    settings = describe_experiment(experiment)
+    known = {name: value for name, value in settings.items() if LATER.get(name, ...) != value}
+    text = json.dumps(known, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
 
 

@@ -146,6 +146,7 @@ def _on_figure_eight(study: Study, together: MethodConfig) -> Experiment:
         steps_per_update=paper.STEPS_PER_UPDATE,
         test_every=length.test_every,
         test_repetitions=length.test_repetitions,
+        baseline=False,  # it is a run of its own, once for all methods
     )
 
 

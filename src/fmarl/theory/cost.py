@@ -37,6 +37,28 @@ def overheads(plan: Plan) -> Overheads:
     )
 
 
+def overheads_after(plan: Plan, update_count: int) -> Overheads:
+    """Count the work of a plan's first slots, also where they end within a period.
+
+    Paper: Eqs. (7) and (27) count whole periods; in a part of y slots agent i makes min(τ_i, y)
+    updates, and nobody uploads.
+
+    >>> from fmarl.theory import make_plan
+    >>> plan = make_plan(sync_period=3, local_updates=np.array([3, 2]))
+    >>> overheads_after(plan, 5).updates
+    9
+    """
+    periods, slots = divmod(update_count, plan.sync_period)
+    exchanges = update_count * int(np.count_nonzero(_links(plan)))
+    within = np.minimum(plan.local_updates, slots)
+    return Overheads(
+        uploads=periods * plan.num_agents,
+        updates=int(periods * plan.local_updates.sum() + within.sum()),
+        exchanges=exchanges,
+        mixings=exchanges,
+    )
+
+
 def needed_exchanges(plan: Plan) -> Real:
     """Gradients that must be sent when agents do not send what is surely zero.
 

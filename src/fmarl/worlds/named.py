@@ -21,6 +21,10 @@ WORLDS: dict[str, Callable[..., World]] = {
 }
 """From the word of the command line to a function that makes the world."""
 
+ROADS = ("figure-eight", "merge")
+"""Worlds of traffic, whose reward is the normalised average speed (NAS), and which SUMO can drive
+by itself (`controlled=False`)."""
+
 FAMILIES: dict[str, Callable[..., World]] = {"gym": gymnasium_world, "pettingzoo": pettingzoo_world}
 """Worlds of others, by the word before the colon; what follows it is their name."""
 

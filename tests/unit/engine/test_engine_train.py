@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from fmarl.engine.plain import from_plain
 from fmarl.engine.train import Diverged, begin, resume, train
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
+from fmarl.federation.recorded import read_method
 from fmarl.records.checkpoint import NoGoodCheckpoint
 from fmarl.records.description import installed_versions
 from fmarl.records.lines import read_lines
 from fmarl.records.run_folder import read_run
+from fmarl.records.strict_json import unseal
 from fmarl.theory import overheads
 from unit.engine.small import toy
 
@@ -179,3 +182,39 @@ def test_a_slot_must_divide_an_epoch(tmp_path):
 
 def test_an_experiment_needs_no_more_than_a_world():
     assert Experiment(world="merge").together.method == "periodic"
+
+
+@pytest.mark.parametrize("word", ["figure-eight", "merge"])
+def test_on_a_road_the_same_epochs_driven_by_sumo_are_the_baseline(word, tmp_path):
+    options = ("epoch_steps=60", "warm_up_steps=200") if word == "merge" else ("epoch_steps=60",)
+    road = Experiment(
+        world=word,
+        set=options,
+        num_epochs=1,
+        steps_per_update=60,
+        test_every=1,
+        test_repetitions=2,
+        sample_slots=0,
+    )
+    with_baseline = train(road, tmp_path / "with")
+    [line] = _lines(with_baseline.folder, "baseline")
+    alone = replace(road, set=(*options, "controlled=false"), baseline=False)
+    without = train(alone, tmp_path / "without")
+    assert line["rewards"] == _lines(without.folder, "test")[0]["rewards"]
+    assert not _lines(without.folder, "baseline")
+
+
+def test_who_did_what_is_written_down_for_each_agent(whole):
+    for line in _lines(whole.folder, "epoch"):
+        assert {name: sum(line["ledger"][name]) for name in line["ledger"]} == {
+            name: line[name] for name in line["ledger"]
+        }
+
+
+def test_a_run_leaves_its_method_for_whoever_looks_at_it(whole):
+    recorded = read_method(unseal((whole.folder / "method.json").read_bytes()))
+    expected = recorded.expected(10)
+    assert expected is not None
+    assert (recorded.num_agents, recorded.total_updates) == (3, 10)
+    totals = _lines(whole.folder, "epoch")[-1]
+    assert expected._asdict() == {name: totals[name] for name in expected._fields}

@@ -1,19 +1,22 @@
 """Equal experiments have equal names, and code that a run executes has a hash."""
 
+import hashlib
+import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fmarl.engine.experiment import Experiment
+from fmarl.engine.experiment import Experiment, describe_experiment
 from fmarl.reproduce.keys import code_fingerprint, key_of, reached_modules, statements
 
 LOADED = """
 import sys
 import fmarl.engine.train, fmarl.engine.serve, fmarl.worlds.named
 from fmarl.engine.train import train
-from fmarl.engine.experiment import Experiment
+from fmarl.engine.experiment import Experiment, describe_experiment
 train(Experiment(world="toy-bumpy", set=("num_agents=2", "epoch_steps=20"), num_epochs=1,
       steps_per_update=20, test_repetitions=1), sys.argv[1])
 print(*(name for name in sys.modules if name.split(".")[0] == "fmarl"))
@@ -24,6 +27,15 @@ def test_settings_that_differ_give_other_keys():
     changed = [Experiment(seed=1), Experiment(num_epochs=2), Experiment(world="merge")]
     keys = {key_of(one) for one in [Experiment(), *changed]}
     assert len(keys) == 4
+
+
+def test_a_setting_that_came_later_counts_only_where_it_changes_something():
+    before = replace(Experiment(), baseline=False)
+    settings = describe_experiment(before)
+    del settings["baseline"]
+    named = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    assert named.startswith(key_of(before))
+    assert key_of(replace(before, baseline=True)) != key_of(before)
 
 
 def test_every_module_that_a_real_run_loads_is_in_the_hash(tmp_path: Path):

@@ -1,0 +1,63 @@
+import jax  # noqa: F401 — methods are JAX records
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fmarl.federation.ledger import after_slot, empty_ledger
+from fmarl.federation.method import Method, make_method
+from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
+from fmarl.federation.recorded import describe_method, read_method
+from fmarl.topology import chebyshev_weights, ring
+
+
+def recorded(method: Method):
+    return read_method(describe_method(method, 60, 6))
+
+
+@pytest.mark.parametrize("word", METHODS)
+def test_a_method_that_was_written_down_mixes_and_counts_as_it_did(word):
+    method = make_from_config(MethodConfig(method=word), num_agents=5, periods=4, seed=0)
+    again = recorded(method)
+    np.testing.assert_allclose(again.mixing, method.rounds, atol=1e-15)
+    assert again.local_updates == method.local_updates.tolist()
+    assert again.is_bounded == (word not in ("independent", "delayed", "delayed-adoption"))
+    assert again.averages == ("none" if word == "independent" else "all")
+
+
+def test_rounds_of_different_weights_stay_apart():
+    mixing = chebyshev_weights(ring(6), 3)
+    again = recorded(make_method(6, sync_period=2, mixing=mixing))
+    np.testing.assert_allclose(again.mixing, mixing, atol=1e-15)
+
+
+@given(
+    local_updates=st.lists(st.integers(1, 7), min_size=2, max_size=2),
+    slots=st.integers(0, 40),
+    rounds=st.integers(0, 2),
+    alone=st.booleans(),
+)
+def test_the_closed_form_is_what_the_ledger_counts_after_any_slot(
+    local_updates, slots, rounds, alone
+):
+    method = make_method(
+        3,
+        sync_period=7,
+        local_updates=np.array([7, *local_updates]),
+        mixing=np.tile(np.array([[0.8, 0.2, 0], [0.2, 0.6, 0.2], [0, 0.2, 0.8]]), (rounds, 1, 1)),
+        averaging=np.eye(3) if alone else None,
+    )
+    ledger = empty_ledger(3)
+    for count in range(slots):
+        ledger = after_slot(ledger, method, count)
+    expected = recorded(method).expected(slots)
+    assert expected is not None
+    totals = ledger.totals()
+    assert expected._asdict() == {name: totals[name] for name in expected._fields}
+
+
+def test_what_comes_and_goes_or_is_late_has_no_closed_form():
+    away = MethodConfig(method="periodic", participation=0.5)
+    for config in (away, MethodConfig(method="delayed")):
+        method = make_from_config(config, num_agents=4, periods=3, seed=0)
+        assert recorded(method).expected(10) is None
