@@ -19,6 +19,7 @@ from rich.text import Text
 
 from fmarl.cli import output
 from fmarl.report.sparkline import sparkline
+from fmarl.report.wording import size
 
 Mode = Literal["live", "lines", "json", "nothing"]
 
@@ -183,22 +184,6 @@ def facts(row: Row) -> dict[str, Any]:
     values = {**vars(row), "test_reward": row.test_reward}
     del values["test_rewards"]
     return {name: None if _is_odd(value) else value for name, value in values.items()}
-
-
-def size(count: int) -> str:
-    """Bytes in the unit that leaves one to three digits before the point.
-
-    >>> size(0), size(999), size(11_800_000), size(999_960)
-    ('0 B', '999 B', '11.8 MB', '1.0 MB')
-    """
-    if count < 1000:
-        return f"{count} B"
-    amount, unit = count / 1000, "kB"
-    for larger in ("MB", "GB", "TB", "PB"):
-        if amount < 999.95:  # what would be printed as 1000.0 belongs to the next unit
-            break
-        amount, unit = amount / 1000, larger
-    return f"{amount:.1f} {unit}"
 
 
 def duration(seconds: float | None) -> str:

@@ -1,47 +1,158 @@
-"""`fmarl report`: one page on the results of a reproduction, from what is in their folder."""
+"""`fmarl report`: one page on any runs, or on the results of a reproduction, from their folders."""
 
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
-from fmarl.cli.output import Flag, print_json, print_lines, print_table
-from fmarl.errors import require
+from fmarl.cli.output import Flag, console, print_json, print_lines, print_table
+from fmarl.errors import BadInput, require
+from fmarl.records.checkpoint import NoGoodCheckpoint
+from fmarl.records.durable import DiskTrouble, write_durably
+from fmarl.records.run_folder import RunFolder
+from fmarl.records.strict_json import seal
+from fmarl.report.bound_curve import read_constants, why_no_bound
+from fmarl.report.own_folder import write_files
+from fmarl.report.recorded_run import RecordedRun
+from fmarl.report.results_section import SIGNS, reached_cell, seeds_cell
+from fmarl.report.run_report import RunReport
+from fmarl.report.run_scores import measure_of
+from fmarl.report.run_set import read_run_set, require_known
+from fmarl.report.run_sheets import group_facts
+from fmarl.report.wording import size, with_interval
 from fmarl.reproduce.claims import CLAIMS, Claim, together, weakest
 from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
-from fmarl.reproduce.results import read_about, read_results
+from fmarl.reproduce.results import ResultsFolder, read_about, read_results
 from fmarl.reproduce.study import Study, make_study
+
+RESULTS = Path("results/paper")
+"""What is reported on if nothing is named."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Write a page with every figure, table and claim from results that are there.
+    """Write one page with every figure and table of runs that are there.
 
-    Trains nothing. The same results give the same page, bit for bit.
+    Trains nothing. The same runs give the same page, bit for bit.
     """
 
-    results: tyro.conf.Positional[Path] = Path("results/paper")
-    """Folder that `fmarl reproduce` has written to."""
+    runs: tyro.conf.Positional[tuple[Path, ...]] = (RESULTS,)
+    """Runs, or folders that hold runs; or one folder that `fmarl reproduce` has written to."""
     out: Path | None = None
-    """Folder for report.html and figures/; without it, the folder of the results."""
+    """Folder for report.html, figures/ and tables; without it, `report` beside the runs, or the
+    folder of the results."""
+    against: str = ""
+    """Label of the runs that all others are compared with, such as "FIRL τ=15"; without it, those
+    that come first."""
     quiet: Flag = False
     """Print nothing."""
     json: Flag = False
-    """Print the verdicts as JSON."""
+    """Print the table, or the verdicts on the paper's claims, as JSON."""
 
     def run(self) -> int:
         """Read, decide, draw, write."""
-        about = read_about(self.results)
-        require(
-            bool(about),
-            f"{self.results}",
-            "a folder with results",
-            "Name one, or make one: fmarl reproduce.",
-        )
+        require(bool(self.runs), "no runs", "one or more", "Name a run, or a folder of runs.")
+        if _are_results(self.runs):
+            return self._on_results(self.runs[0])
+        return self._on_runs()
+
+    def _on_results(self, folder: Path) -> int:
+        what = f"--against {self.against!r:.60} for results of a reproduction"
+        require(not self.against, what, "--against for runs", "Leave it out.")
+        about = read_about(folder)
         study = make_study(about["profile"], about["variant"])
-        place = self.out or self.results
-        return report_on(study, self.results, place, quiet=self.quiet, as_json=self.json)
+        place = self.out or folder
+        return report_on(study, folder, place, quiet=self.quiet, as_json=self.json)
+
+    def _on_runs(self) -> int:
+        found = read_run_set(self.runs)
+        require_known(found.groups, self.against)
+        out = self.out or _seen_from_here(found.parent) / "report"
+        hushed = self.quiet or self.json
+        constants = estimated(found.runs, show=not hushed)
+        report = RunReport(runs=found, against=self.against, constants=constants)
+        with nullcontext() if hushed else console().status("drawing"):
+            write_files(out, report.files())
+        self._say(report, out / "report.html")
+        return 0
+
+    def _say(self, report: RunReport, path: Path) -> None:
+        found = report.runs
+        if self.json:
+            groups = [group_facts(row) for row in report.scores]
+            unused = [one._asdict() for one in found.unused]
+            facts = {"report": str(path), "runs": len(found.runs), "groups": groups}
+            print_json({**facts, "unused": unused})
+        elif not self.quiet:
+            print_table(*_main_columns(report))
+            print_lines(*(f"not used: {one.name}: {one.why}" for one in found.unused))
+            print_lines(f"Report: {path}")
+
+
+def _seen_from_here(folder: Path) -> Path:
+    """The shorter name of a folder, if it lies below where we are."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
+
+
+def _are_results(paths: Sequence[Path]) -> bool:
+    """Whether this is about a reproduction; `BadInput` if it is about both."""
+    results = [path for path in paths if ResultsFolder(path).about.exists()]
+    mixed = bool(results) and len(paths) > 1
+    what = f"results of a reproduction ({results[0]}) among other folders" if mixed else ""
+    require(not mixed, what, "runs, or one folder of results", "Report on them one by one.")
+    return bool(results)
+
+
+def estimated(runs: Sequence[RecordedRun], *, show: bool) -> dict[str, Mapping[str, float] | str]:
+    """Constants of the bounds, of runs that have none yet and that the theory speaks of.
+
+    They are kept in the runs' folders, where the live page finds them. What can not be estimated
+    has a reason instead.
+    """
+    missing = [run for run in runs if not why_no_bound(run) and read_constants(run) is None]
+    found: dict[str, Mapping[str, float] | str] = {}
+    for place, run in enumerate(missing, start=1):
+        words = f"estimating the constants of {run.name} ({place} of {len(missing)})"
+        with console().status(words) if show else nullcontext():
+            found[run.name] = _estimate(run)
+    return found
+
+
+def _estimate(run: RecordedRun) -> Mapping[str, float] | str:
+    from fmarl.engine.constants import estimate_constants
+
+    try:
+        constants = estimate_constants(run.folder)._asdict()
+    except (BadInput, NoGoodCheckpoint) as problem:
+        return f"Its constants can not be estimated: {problem}"
+    with suppress(DiskTrouble):  # a folder that may only be read is fine: next time it takes long
+        write_durably(RunFolder(run.folder).constants, seal(constants))
+    return constants
+
+
+def _main_columns(report: RunReport) -> tuple[str, list[str], list[list[str]]]:
+    """What the terminal shows of the tables."""
+    several = len(report.runs.scenes) > 1
+    columns = ["method", *(["world"] if several else []), "seeds", "at the end", "mean"]
+    rows = [
+        [
+            row.group.label,
+            *([row.group.scene] if several else []),
+            seeds_cell(row),
+            f"{with_interval(row.final)} {measure_of(row.group.first)}",
+            with_interval(row.area),
+            reached_cell(row.reached),
+            size(row.bytes_sent.high),
+            SIGNS[row.agrees],
+        ]
+        for row in report.scores
+    ]
+    title = "Test rewards: [95 % interval from 3 seeds on, or lowest and highest of 2]"
+    return title, [*columns, "epochs to SUMO’s", "sent", "closed form"], rows
 
 
 def report_on(study: Study, folder: Path, out: Path, *, quiet: bool, as_json: bool) -> int:
@@ -64,5 +175,6 @@ def report_on(study: Study, folder: Path, out: Path, *, quiet: bool, as_json: bo
 
 
 def _word(evidence: Evidence, claim: Claim, tuned: bool) -> str:
+
     verdicts = evidence.verdicts(claim, tuned=tuned)
     return together(verdicts) if weakest(verdicts) else "–"

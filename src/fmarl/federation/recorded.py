@@ -86,7 +86,8 @@ class RecordedMethod:
         if self.plan is None or self.averages == "some":
             return None
         counts = overheads_after(self.plan, update_count)
-        return counts._replace(uploads=0) if self.averages == "none" else counts
+        alone = self.averages == "none" or self.num_agents == 1  # nobody to average with
+        return counts._replace(uploads=0) if alone else counts
 
 
 def describe_method(method: "Method", total_updates: int, updates_per_epoch: int) -> dict[str, Any]:

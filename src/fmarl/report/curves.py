@@ -14,6 +14,7 @@ from matplotlib import style
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from fmarl.report.sheet import GREY, ONE_COLUMN, PAPER, TWO_COLUMNS, put_legend_above
 from fmarl.report.statistics import Interval
@@ -23,6 +24,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", (0, (4, 1.2)), (0, (5, 1.2, 1, 1.2)), (0, (1, 1)))
 MARKS_PER_CURVE = 7
+MOST_LOG_TICKS = 8
 
 Range = tuple[float, float]
 
@@ -51,6 +53,9 @@ class Panel(NamedTuple):
     y_scale: Literal["linear", "log"] = "linear"
     x_range: Range | None = None
     y_range: Range | None = None
+    x_scale: Literal["linear", "log"] = "linear"
+    ticks: Literal["matplotlib", "plain"] = "matplotlib"
+    """plain: whole numbers on a linear x axis, and no powers of ten on a logarithmic one."""
 
 
 def draw_panels(panels: Sequence[Panel], columns: int) -> Figure:
@@ -77,7 +82,10 @@ def _looks(count: int) -> list[dict[str, Any]]:
 
 
 def _draw_panel(axes: Axes, panel: Panel, looks: dict[str, dict[str, Any]]) -> None:
+    axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
+    if panel.ticks == "plain":
+        _plain_ticks(axes)
     for order, series in enumerate(panel.series):
         _draw_series(axes, series, looks[series.label], first_mark=order)
     if not panel.series:
@@ -93,6 +101,16 @@ def _draw_panel(axes: Axes, panel: Panel, looks: dict[str, dict[str, Any]]) -> N
         axes.set_xlim(panel.x_range)
     if panel.y_range is not None:
         axes.set_ylim(panel.y_range)
+
+
+def _plain_ticks(axes: Axes) -> None:
+    if axes.get_xscale() == "linear":
+        axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() == "log":
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=MOST_LOG_TICKS))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.5g}"))
+            axis.set_minor_formatter(NullFormatter())
 
 
 def _draw_baseline(axes: Axes, baseline: Interval, label: str) -> None:

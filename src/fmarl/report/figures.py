@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import rc_context, style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fmarl.errors import BadInput, require
-from fmarl.report.sheet import UNSIGNED
+from fmarl.report.sheet import PAPER, TWO_COLUMNS, UNSIGNED
 
 STYLES: dict[str, dict[str, Any]] = {
     "printed": {"color": "#c2410c", "linestyle": "--"},
@@ -20,6 +21,10 @@ STYLES: dict[str, dict[str, Any]] = {
     "weighted": {"color": "#171717", "linestyle": ":"},
 }
 """One look per kind of curve, in every figure: printed is dashed, corrected is blue."""
+
+GRAPHS_PER_ROW = 4
+SMALL = TWO_COLUMNS / GRAPHS_PER_ROW
+"""Inches of a graph among several."""
 
 FORMATS = tuple(f".{word}" for word in UNSIGNED)
 
@@ -97,23 +102,43 @@ def draw_graph(
     """Agents on a circle and the links between them."""
     figure = Figure(figsize=(5, 5.2), layout="constrained")
     axes = figure.add_subplot()
+    _draw_links(axes, edges, num_agents, scale=1.0)
+    axes.set_title(title, loc="left")
+    axes.text(0.5, -0.02, subtitle, transform=axes.transAxes, ha="center", va="top", fontsize=9)
+    return figure
+
+
+def draw_graphs(graphs: Sequence[tuple[str, Sequence[tuple[int, int]], int]]) -> Figure:
+    """Small graphs side by side: each has a title, its links and its number of agents."""
+    columns = min(len(graphs), GRAPHS_PER_ROW)
+    rows = -(-len(graphs) // columns)
+    with style.context(PAPER):
+        figure = Figure(figsize=(columns * SMALL, rows * (SMALL + 0.2)), layout="constrained")
+        for place, (title, edges, num_agents) in enumerate(graphs, start=1):
+            axes = figure.add_subplot(rows, columns, place)
+            _draw_links(axes, edges, num_agents, scale=0.4)
+            axes.set_title(fill(title, width=26), loc="center")
+    return figure
+
+
+def _draw_links(
+    axes: Axes, edges: Sequence[tuple[int, int]], num_agents: int, *, scale: float
+) -> None:
     angle = np.pi / 2 - 2 * np.pi * np.arange(num_agents) / num_agents
     places = np.column_stack([np.cos(angle), np.sin(angle)])
     for i, j in edges:
-        axes.plot(*places[[i, j]].T, color="#94a3b8", linewidth=1.6, zorder=1)
-    size = np.clip(9000 / num_agents**1.5, 30, 520)
+        axes.plot(*places[[i, j]].T, color="#94a3b8", linewidth=1.6 * scale**0.5, zorder=1)
+    size = np.clip(9000 / num_agents**1.5, 30, 520) * scale**1.5
     axes.scatter(*places.T, s=size, color="#1d4ed8", zorder=2)
-    if num_agents <= 40:
+    if num_agents <= 40 * scale:
         for agent, (x, y) in enumerate(places):
             axes.text(
-                x, y, str(agent), color="white", ha="center", va="center", fontsize=9, zorder=3
-            )
-    axes.set_title(title, loc="left")
-    axes.text(0.5, -0.02, subtitle, transform=axes.transAxes, ha="center", va="top", fontsize=9)
+                x, y, str(agent), color="white", ha="center", va="center",
+                fontsize=9 * scale**0.35, zorder=3,
+            )  # fmt: skip
     axes.set_aspect("equal")
     axes.margins(0.12)
     axes.axis("off")
-    return figure
 
 
 def _finish(axes: Axes, *, title: str, x: str, y: str) -> None:

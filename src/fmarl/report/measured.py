@@ -36,22 +36,26 @@ def measured(lines: Sequence[Line], prices: Problem = PRICES) -> Measured | None
     >>> measured([start, {**epoch, **counts}]).utility
     0.25
     """
-    starts = [line for line in lines if line["kind"] == "start"]
+    firsts = [line.get("expected_gradient_norm") for line in lines if line["kind"] == "start"]
     epochs = [line for line in lines if line["kind"] == "epoch"]
     with_norms = [line for line in epochs if "gradient_norms_measured" in line]
-    if not with_norms or "expected_gradient_norm" not in starts[0]:
+    if not with_norms or not firsts or firsts[0] is None:
         return None
     counts = [line["gradient_norms_measured"] for line in with_norms]
     total = sum(
         line["expected_gradient_norm"] * count
         for line, count in zip(with_norms, counts, strict=True)
     )
-    first, mean = starts[0]["expected_gradient_norm"], total / sum(counts)
-    cost = _cost(epochs[-1], prices)
+    first, mean = firsts[0], total / sum(counts)
+    cost = cost_of(epochs[-1], prices)
     return Measured(first, mean, cost, float(utility(first, mean, cost)))
 
 
-def _cost(last: Line, prices: Problem) -> float:
+def cost_of(last: Line, prices: Problem = PRICES) -> float:
+    """ψ0: what a line of metrics has counted, at its price.
+
+    Paper: Eqs. (7) and (27).  ψ0 = C1·uploads + C2·updates + W1·exchanges + W2·mixings
+    """
     return float(
         last["uploads"] * prices.upload_cost
         + last["updates"] * prices.update_cost

@@ -35,5 +35,10 @@ def test_a_run_that_removed_no_error_has_no_utility():
     assert found.utility == -math.inf
 
 
+def test_a_start_without_a_finite_norm_leaves_nothing_to_say():
+    assert measured([{**START, "expected_gradient_norm": None}, _epoch(5.0)]) is None
+    assert measured([_epoch(5.0)]) is None
+
+
 def test_a_run_without_samples_has_nothing_to_say():
     assert measured([{"kind": "start"}, _epoch(None)]) is None

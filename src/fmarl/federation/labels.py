@@ -1,0 +1,204 @@
+"""What a run is called, and which runs are repetitions of each other, from its settings alone.
+
+Settings are plain data, as `run.json` holds them under `experiment`. A run may come from another
+version of fmarl, so a setting that is not there is left out of the name and is no mistake. No JAX.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Settings = Mapping[str, Any]
+"""Nested, as in `run.json`."""
+FlatSettings = Mapping[str, Any]
+"""One level, under the names that the command line has for them."""
+
+NAMES = {
+    "independent": "IRL",
+    "synchronous": "FIRL",
+    "periodic": "FIRL",
+    "variation-aware": "FIRL",
+    "decay": "FIRL_D",
+    "consensus": "FIRL_C",
+    "decay-consensus": "FIRL_DC",
+    "delayed": "FIRL_syn",
+    "delayed-adoption": "FIRL_asy",
+}
+"""The paper's names; FIRL_DC, decay and consensus at once, is ours."""
+AVERAGED = ("periodic", "variation-aware", "decay", "consensus", "decay-consensus")
+DECAYED = ("decay", "decay-consensus")
+MIXED = ("consensus", "decay-consensus")
+DELAYED = ("delayed", "delayed-adoption")
+USERS = {
+    "sync_period": ("independent", *AVERAGED),
+    **dict.fromkeys(("local_updates", "step_seconds", "participation", "missing"), AVERAGED),
+    **dict.fromkeys(("decay_rate", "decay_weights"), DECAYED),
+    **dict.fromkeys(("graph", "weights", "consensus_step", "consensus_rounds"), MIXED),
+    "delay_slots": DELAYED,
+}
+"""Which methods use a setting that not all use; `recipes.METHODS` says the same, but loads JAX."""
+SYMBOLS = {"learning_rate": "η=", "world": "", "algorithm": "", "set": ""}
+"""What stands before a value in a name, where that is not the setting and an equals sign."""
+WITHOUT_PREFIX = ("together", "agent")
+"""Groups of settings whose flags have no prefix."""
+NOT_IN_A_GROUP = ("seed", "samples")
+"""What repetitions may differ in: chance, and on whose samples they were measured."""
+LONGEST_GRAPH = 12
+"""Characters; a longer one is an edge list or a file, and no name."""
+GROUP_LENGTH = 16
+
+
+def label_of(settings: Settings) -> str:
+    """How the paper calls such a run.
+
+    >>> label_of({"together": {"method": "decay", "sync_period": 15, "decay_rate": 0.92}})
+    'FIRL_D τ=15 λ=0.92'
+    """
+    together = settings.get("together", {})
+    method = together.get("method", "")
+    parts = [NAMES.get(method, method)]
+    if method in AVERAGED:
+        parts.append(_period(together))
+    if method == "synchronous":
+        parts.append("τ=1")
+    if method in DECAYED:
+        parts.append(_decay(together))
+    if method in MIXED:
+        parts.append(_mixing(together))
+    if method in DELAYED:
+        parts.append(_numbered("delay=", together.get("delay_slots")))
+    if together.get("participation", 1) != 1:
+        parts.append(_numbered("participation=", together["participation"]))
+    return " ".join(part for part in parts if part) or "run"
+
+
+def distinct_labels(all_settings: Sequence[Settings]) -> list[str]:
+    """Labels of several groups; where two would be the same, what tells them apart is added.
+
+    >>> firl = {"together": {"method": "periodic", "sync_period": 15}}
+    >>> distinct_labels([{**firl, "world": "merge"}, {**firl, "world": "figure-eight"}])
+    ['FIRL τ=15 merge', 'FIRL τ=15 figure-eight']
+    """
+    labels = [label_of(settings) for settings in all_settings]
+    flat = [flat_settings(settings) for settings in all_settings]
+    for label in dict.fromkeys(labels):
+        same = [index for index, other in enumerate(labels) if other == label]
+        telling = _telling([flat[index] for index in same])
+        for index in same:
+            parts = [_numbered(_before(name), flat[index].get(name)) for name in telling]
+            labels[index] = " ".join([label, *(part for part in parts if part)])
+    return _numbered_apart(labels)
+
+
+def group_of(settings: Settings) -> str:
+    """The same for runs that are repetitions of each other, and for no others.
+
+    >>> group_of({"world": "merge", "seed": 1}) == group_of({"world": "merge", "seed": 2})
+    True
+    """
+    shared = {name: value for name, value in settings.items() if name not in NOT_IN_A_GROUP}
+    text = json.dumps(shared, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:GROUP_LENGTH]
+
+
+def flat_settings(settings: Settings) -> dict[str, Any]:
+    """Settings under the names of their flags, without those that the method does not use.
+
+    >>> flat_settings({"world": "merge", "agent": {"discount": 0.9}, "ppo": {"passes": 4}})
+    {'world': 'merge', 'discount': 0.9, 'ppo.passes': 4}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        if not isinstance(value, Mapping):
+            flat[name] = value
+            continue
+        prefix = "" if name in WITHOUT_PREFIX else f"{name}."
+        flat |= {f"{prefix}{inner}": part for inner, part in value.items()}
+    method = flat.get("method")
+    known = method in NAMES
+    return {
+        name: value
+        for name, value in flat.items()
+        if not known or method in USERS.get(name, (method,))
+    }
+
+
+def differences(all_settings: Sequence[FlatSettings]) -> dict[str, list[Any]]:
+    """Settings that are not the same everywhere, each with its value in every place, or None.
+
+    >>> differences([{"world": "merge", "seed": 1}, {"world": "merge", "seed": 2}])
+    {'seed': [1, 2]}
+    """
+    names = dict.fromkeys(name for settings in all_settings for name in settings)
+    values = {name: [settings.get(name) for settings in all_settings] for name in names}
+    return {name: found for name, found in values.items() if any(one != found[0] for one in found)}
+
+
+def _telling(all_settings: Sequence[FlatSettings]) -> list[str]:
+    """Few settings that together tell all apart: each one tells some that those before did not."""
+    differing = differences(all_settings)
+    chosen: list[str] = []
+    for name in differing:
+        if name in NOT_IN_A_GROUP:
+            continue
+        if _kinds(differing, [*chosen, name]) > _kinds(differing, chosen):
+            chosen.append(name)
+    return chosen
+
+
+def _numbered_apart(labels: Sequence[str]) -> list[str]:
+    """Where words do not tell two apart, a number does."""
+    before = [labels[:index].count(label) for index, label in enumerate(labels)]
+    return [f"{label} #{n + 1}" if n else label for label, n in zip(labels, before, strict=True)]
+
+
+def _kinds(values: Mapping[str, Sequence[Any]], names: Sequence[str]) -> int:
+    """How many of the places differ in these settings; with none of them, all are of one kind."""
+    if not names:
+        return 1
+    rows = zip(*(map(repr, values[name]) for name in names), strict=True)
+    return len(set(rows))
+
+
+def _period(together: Settings) -> str:
+    """τ, or what an agent makes of it; the paper writes a range with a tilde."""
+    updates = str(together.get("local_updates", "all"))
+    if together.get("step_seconds"):
+        return _numbered("τ=", together.get("sync_period"), " by step times")
+    if updates == "all":
+        return _numbered("τ=", together.get("sync_period"))
+    drawn = " drawn" if updates.startswith("drawn:") else ""
+    return f"τ={updates.removeprefix('drawn:').replace('-', '∼')}{drawn}"
+
+
+def _decay(together: Settings) -> str:
+    if together.get("decay_weights"):
+        return f"D={together['decay_weights']}"
+    return _numbered("λ=", together.get("decay_rate"))
+
+
+def _mixing(together: Settings) -> str:
+    graph = str(together.get("graph", ""))
+    weights = together.get("weights", "paper")
+    parts = [
+        _numbered("E=", together.get("consensus_rounds")),
+        graph if len(graph) <= LONGEST_GRAPH else "own graph",
+        "" if weights == "paper" else weights,
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _before(name: str) -> str:
+    return SYMBOLS.get(name, f"{name}=")
+
+
+def _numbered(before: str, value: Any, after: str = "") -> str:
+    """A value behind its symbol; empty if there is none."""
+    if value is None or value in ("", [], ()):
+        return ""
+    if isinstance(value, float):
+        value = f"{value:g}"
+    if isinstance(value, list | tuple):
+        value = ",".join(map(str, value))
+    return f"{before}{value}{after}"

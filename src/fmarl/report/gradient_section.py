@@ -1,0 +1,128 @@
+"""The part of a report on runs about the gradient: what was measured, and what is proved of it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fmarl.report.bound_curve import BoundCurve
+from fmarl.report.page import Block, Paragraph, Picture, Section, Table
+from fmarl.report.run_figures import gradient_figure, norms_of
+from fmarl.report.run_scores import GroupScores
+from fmarl.report.run_set import Group
+from fmarl.report.sheet import Figure
+from fmarl.report.wording import listed, number, with_interval
+
+Bounds = Mapping[str, BoundCurve | str]
+"""By the name of a run: its bound, or why there is none."""
+
+NOT_MEASURED = (
+    "No run was measured on samples, so ‖∇F(θ̄)‖² is not known. A run that is trained with "
+    "--samples RUN measures it on what RUN kept, after every averaging."
+)
+ABOUT = (
+    "‖∇F(θ̄)‖² is the squared norm of the gradient at the average of all agents, on samples that "
+    "stay the same. Its running mean, from the start on, is what the theory bounds: error that is "
+    "left. L, σ² and the way down are estimated from each run itself, so the bound tests the "
+    "theory and forecasts nothing."
+)
+
+
+def measured_groups(groups: Sequence[Group]) -> list[Group]:
+    """Those of which some run was measured."""
+    return [group for group in groups if any(norms_of(run) for run in group.runs)]
+
+
+def draw_gradients(groups: Sequence[Group], bounds: Bounds) -> Figure:
+    """Norms of all groups that have some, with their bounds."""
+    return gradient_figure(groups, [_curves(group, bounds) for group in groups])
+
+
+def gradient_section(
+    scores: Sequence[GroupScores], bounds: Bounds, figure: Figure | None
+) -> Section:
+    """Measured norms, ψ1, ψ2 and utility, and bounds where the theory speaks."""
+    title, anchor = "Gradient norm and bounds", "gradient"
+    if figure is None:
+        return Section(title, anchor, [Paragraph(NOT_MEASURED)])
+    known = {group.label for group in measured_groups([row.group for row in scores])}
+    found = [row for row in scores if row.group.label in known]
+    groups = [row.group for row in found]
+    words = "Measured gradient norms against updates, one panel per method; numbers are below."
+    caption = "Measured norms, their running mean and, where the theory speaks of it, its bound."
+    about = f"{ABOUT} Measured on the samples of {listed(_sources(groups))}."
+    blocks = [Paragraph(about), Picture(figure, caption, words), _worth(found)]
+    return Section(title, anchor, [*blocks, *_bounded(groups, bounds), *_unbounded(groups, bounds)])
+
+
+def _sources(groups: Sequence[Group]) -> list[str]:
+    """The runs whose samples were used."""
+    paths = [run.settings.get("samples", "") for group in groups for run in group.runs]
+    return list(dict.fromkeys(Path(path).name for path in paths if path))
+
+
+def _worth(scores: Sequence[GroupScores]) -> Table:
+    header = ["method", "ψ2 at the start", "ψ1 on average", "cost ψ0", "utility"]
+    rows = [
+        [
+            row.group.label,
+            with_interval(row.initial_gradient_norm),
+            with_interval(row.gradient_norm),
+            number(row.cost.value, 4),
+            with_interval(row.utility),
+        ]
+        for row in scores
+    ]
+    caption = (
+        "Utility is error removed per unit of cost, (ψ2 − ψ1)/ψ0, the paper’s Eq. (13): only "
+        "within one set of samples can it be compared, and who sends nothing pays for its own "
+        "updates alone. ψ1 is the mean over the averages after the start."
+    )
+    return Table(header, rows, caption, "lrrrr")
+
+
+def _bounded(groups: Sequence[Group], bounds: Bounds) -> list[Block]:
+    rows = [
+        _bound_row(group.label, curves) for group in groups if (curves := _curves(group, bounds))
+    ]
+    if not rows:
+        return []
+    header = ["method", "L", "σ²", "mean at the end", "corrected bound", "η proved", "never above"]
+    caption = (
+        "Means over seeds. “η proved”: runs whose learning rate is small enough for the proof; "
+        "“never above”: runs whose running mean stayed at or below the bound all the way."
+    )
+    return [Table(header, rows, caption, "lrrrrll")]
+
+
+def _bound_row(label: str, curves: Sequence[BoundCurve]) -> list[str]:
+    columns = [
+        [curve.smoothness for curve in curves],
+        [curve.gradient_noise for curve in curves],
+        [float(curve.means[-1]) for curve in curves],
+        [float(curve.values[-1]) for curve in curves],
+    ]
+    counts = [sum(curve.is_proved for curve in curves), sum(curve.holds for curve in curves)]
+    return [
+        label,
+        *(number(float(np.mean(values))) for values in columns),
+        *(f"{count} of {len(curves)}" for count in counts),
+    ]
+
+
+def _unbounded(groups: Sequence[Group], bounds: Bounds) -> list[Block]:
+    """One line for each reason, and for whom."""
+    reasons: dict[str, list[str]] = {}
+    for group in groups:
+        for run in group.runs:
+            why = bounds.get(run.name, "")
+            if isinstance(why, str) and why and group.label not in reasons.setdefault(why, []):
+                reasons[why].append(group.label)
+    return [
+        Paragraph(f"No bound for {', '.join(labels)}. {why}") for why, labels in reasons.items()
+    ]
+
+
+def _curves(group: Group, bounds: Bounds) -> list[BoundCurve]:
+    found = [bounds.get(run.name) for run in group.runs]
+    return [one for one in found if isinstance(one, BoundCurve)]
