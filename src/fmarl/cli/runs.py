@@ -9,9 +9,8 @@ import tyro
 from fmarl.cli.output import Flag, print_json, print_lines, print_table
 from fmarl.errors import require
 from fmarl.records.lines import read_lines
-from fmarl.records.lock import is_held
 from fmarl.records.run_folder import RunFolder
-from fmarl.records.run_list import RunSummary, list_runs
+from fmarl.records.run_list import RunSummary, list_runs, state_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +65,4 @@ def _tests(summary: RunSummary) -> list[dict[str, Any]]:
 
 
 def _state(summary: RunSummary, epoch: int | None, num_epochs: int | None) -> str:
-    if summary.problem:
-        return "damaged"
-    if is_held(summary.folder):
-        return "running"
-    if summary.holder:
-        return "killed"
-    return "done" if epoch is not None and epoch == num_epochs else "stopped"
+    return "damaged" if summary.problem else state_of(summary.folder, epoch, num_epochs)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Int16
 
 from fmarl.errors import BadInput, require
 
@@ -37,6 +37,12 @@ def write_frames(path: Path, frames: Sequence[Float32[np.ndarray, "_ 3"]]) -> No
 
 def read_frames(path: Path) -> Float32[np.ndarray, "time thing 3"]:
     """The frames of a file, with not-a-number where there was nothing."""
+    counts = read_counts(path)
+    return np.where(counts == ABSENT, np.nan, counts * UNITS).astype(np.float32)
+
+
+def read_counts(path: Path) -> Int16[np.ndarray, "time thing 3"]:
+    """The frames of a file as they are kept: in `UNITS`, `ABSENT` where there was nothing."""
     try:
         require(
             path.stat().st_size <= LARGEST_FILE, f"{path}", "at most 200 MB", "Is it a frames file?"
@@ -49,7 +55,7 @@ def read_frames(path: Path) -> Float32[np.ndarray, "time thing 3"]:
         raise BadInput(f"{path} is not a file of frames: {error}. Record it again.") from None
     whole = counts.ndim == 3 and counts.shape[2] == 3 and counts.dtype == np.int16
     require(whole, f"{path} of shape {counts.shape}", "time × thing × 3", "Record it again.")
-    return np.where(counts == ABSENT, np.nan, counts * UNITS).astype(np.float32)
+    return counts
 
 
 def _counts(frame: Float32[np.ndarray, "_ 3"]) -> np.ndarray:

@@ -9,8 +9,9 @@ nothing in another container, so it decides nothing. Processes that a holder sta
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from fmarl.records.note import LOCK_STALE, Note
 
 LOCK = "LOCK"
 LONGEST_TEXT = 400
+LOOKING_SECONDS = (0.01, 0.05)
+"""Pauses before a lock counts as taken."""
 OPEN_OR_MAKE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 
@@ -74,7 +77,7 @@ def _lock(path: Path) -> int:
     while True:
         descriptor = _open(path)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock_patiently(descriptor)
         except OSError as error:
             taken = isinstance(error, BlockingIOError)
             problem = _taken(path, _text(descriptor)) if taken else _refused(path, error)
@@ -83,6 +86,15 @@ def _lock(path: Path) -> int:
         if _is_at(path, descriptor):
             return descriptor
         os.close(descriptor)
+
+
+def _lock_patiently(descriptor: int) -> None:
+    """Lock it; who only looks (`is_held`) holds it too, but not for long."""
+    for pause in LOOKING_SECONDS:
+        with suppress(BlockingIOError):
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(pause)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _open(path: Path) -> int:

@@ -7,7 +7,7 @@ from fmarl.errors import BadInput
 from fmarl.records.checkpoint import newest_checkpoint
 from fmarl.records.durable import reason
 from fmarl.records.lines import last_record
-from fmarl.records.lock import holder
+from fmarl.records.lock import holder, is_held
 from fmarl.records.run_folder import RunFolder, read_run
 
 
@@ -37,6 +37,15 @@ def list_runs(folder: Path) -> list[RunSummary]:
         ) from None
     runs = [summarise(child) for child in children if RunFolder(child).description.exists()]
     return sorted(runs, key=lambda run: run.description.get("started", "~"))
+
+
+def state_of(folder: Path, epoch: int | None, num_epochs: int | None) -> str:
+    """Whether a run is running, killed, done or stopped, by its lock and how far it has come."""
+    if is_held(folder):
+        return "running"
+    if holder(folder):
+        return "killed"
+    return "done" if epoch is not None and epoch == num_epochs else "stopped"
 
 
 def summarise(folder: Path) -> RunSummary:

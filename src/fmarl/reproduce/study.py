@@ -21,6 +21,8 @@ class Length(NamedTuple):
     tuned_epochs: int
     """Epochs of the runs in which every method has its own best η, of those that find it, and of
     those about the bounds, which need whole periods: a multiple of 5."""
+    merge_tuned_epochs: int
+    """The same in Merge."""
     bound_seeds: int
     """Of the runs about the bounds."""
     tuning_seeds: tuple[int, ...]
@@ -39,6 +41,7 @@ LENGTHS: dict[str, Length] = {
         seeds=1,
         table_seeds=1,
         tuned_epochs=5,
+        merge_tuned_epochs=2,
         bound_seeds=1,
         tuning_seeds=(100,),
         tuned_rates=(1e-4, 1e-3),
@@ -51,6 +54,7 @@ LENGTHS: dict[str, Length] = {
         seeds=2,
         table_seeds=2,
         tuned_epochs=30,
+        merge_tuned_epochs=3,
         bound_seeds=1,
         tuning_seeds=(100,),
         tuned_rates=(1e-4, 1e-3),
@@ -63,6 +67,7 @@ LENGTHS: dict[str, Length] = {
         seeds=5,
         table_seeds=10,
         tuned_epochs=150,
+        merge_tuned_epochs=100,
         bound_seeds=5,
         tuning_seeds=(100, 101),
         tuned_rates=(1e-4, 3e-4, 1e-3, 3e-3),

@@ -16,6 +16,7 @@ from fmarl.reproduce.methods import (
     Experiments,
     at_rate,
     federated_or_not,
+    in_merge,
     on_seed,
     table_methods,
 )
@@ -88,8 +89,8 @@ def rates(study: Study) -> tuple[float, ...]:
 
 
 def tunable(study: Study) -> Experiments:
-    """Methods that are also run at their own best η: all on Figure Eight."""
-    return {**table_methods(study), **federated_or_not(study)}
+    """Methods that are also run at their own best η: all of them."""
+    return {**table_methods(study), **federated_or_not(study), **in_merge(study)}
 
 
 def _tuning(study: Study, experiment: Experiment, rate: float, seed: int) -> Experiment:
@@ -97,7 +98,11 @@ def _tuning(study: Study, experiment: Experiment, rate: float, seed: int) -> Exp
 
 
 def _short(study: Study, experiment: Experiment) -> Experiment:
-    return replace(experiment, num_epochs=study.length.tuned_epochs)
+    length = study.length
+    is_merge = experiment.world == "merge"
+    return replace(
+        experiment, num_epochs=length.merge_tuned_epochs if is_merge else length.tuned_epochs
+    )
 
 
 def _area(result: Result | None) -> float:

@@ -24,6 +24,7 @@ TINY = Length(
     seeds=5,
     table_seeds=6,
     tuned_epochs=20,
+    merge_tuned_epochs=20,
     bound_seeds=5,
     tuning_seeds=(100,),
     tuned_rates=(1e-4, 3e-4, 1e-3, 3e-3),
