@@ -91,16 +91,16 @@ def test_doctor_finds_what_is_required(fmarl):
     assert all(check["fix"] for check in checks.values() if check["state"] == "missing")
 
 
-def test_the_demo_shows_that_a_printed_bound_fails_and_the_corrected_ones_hold(
+def test_the_truth_shows_that_a_printed_bound_fails_and_the_corrected_ones_hold(
     fmarl, tmp_path: Path
 ):
-    done = fmarl("demo", "--out", str(tmp_path / "demo"))
+    done = fmarl("bounds", "--truth", "--plot", str(tmp_path / "bounds.png"))
     assert done.returncode == 0
     rows = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("FIRL")]
     verdicts = [(row[-4], row[-1]) for row in rows]
     assert verdicts.count(("no", "yes")) == 2
     assert verdicts.count(("yes", "yes")) == 4
-    assert (tmp_path / "demo" / "bounds.png").exists()
+    assert (tmp_path / "bounds.png").exists()
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from fmarl.theory import (
     utility,
 )
 from fmarl.theory import learning_rate as steps
+from fmarl.theory.cost import overheads_after
 from oracles import proof_sums as oracle
 from oracles.plans import (
     in_plain_numbers,
@@ -246,6 +247,22 @@ def test_the_cost_is_what_a_ledger_kept_slot_by_slot_says(problem, plan):
         + sent * (problem.exchange_cost + problem.mixing_cost),
         **NEAR,
     )
+
+
+@given(plan=plans(), update_count=st.integers(0, 40))
+def test_the_work_of_the_first_slots_is_what_a_ledger_says_after_each(plan, update_count):
+    updates = sent = 0
+    for count in range(update_count):
+        slot = count % plan.sync_period
+        updates += sum(int(tau > slot) for tau in plan.local_updates)
+        for round_ in plan.mixing:
+            sent += sum(len(_neighbours(round_)[agent]) for agent in range(plan.num_agents))
+
+    counted = overheads_after(plan, update_count)
+
+    uploads = update_count // plan.sync_period * plan.num_agents
+    assert (counted.uploads, counted.updates) == (uploads, updates)
+    assert (counted.exchanges, counted.mixings) == (sent, sent)
 
 
 @given(plan=plans())

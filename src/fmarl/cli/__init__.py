@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "resume": "fmarl.cli.resume:Resume",
     "evaluate": "fmarl.cli.evaluate:Evaluate",
     "runs": "fmarl.cli.runs:Runs",
+    "watch": "fmarl.cli.watch:Watch",
     "reproduce": "fmarl.cli.reproduce:Reproduce",
     "report": "fmarl.cli.report:Report",
     "bounds": "fmarl.cli.bounds:Bounds",

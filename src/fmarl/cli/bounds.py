@@ -13,6 +13,7 @@ from fmarl.cli.paper_table import show_paper_table
 from fmarl.cli.setting import Setting
 from fmarl.cli.settings_file import read_settings
 from fmarl.cli.sweep import Axis, sweep
+from fmarl.cli.truth import show_truth
 from fmarl.errors import BadInput
 
 
@@ -35,11 +36,16 @@ class Bounds:
     """Print the equations behind the numbers."""
     paper_table: Flag = False
     """Recompute the paper's Table IV, and nothing else."""
+    truth: Flag = False
+    """Hold the bounds of six methods against the exact truth on a quadratic loss, and nothing else;
+    with --plot, draw three of them."""
 
     def run(self) -> int:
         """Print the answer."""
         if self.paper_table:
             return show_paper_table(as_json=self.json)
+        if self.truth:
+            return show_truth(self.plot)
         evaluations = [evaluate(setting) for setting in self._chosen()]
         _report_problems(evaluations, strict=self.strict)
         if self.plot is not None:

@@ -1,118 +1,164 @@
-"""`fmarl demo`: what the theory promises, held against what really happens, in a few seconds."""
+"""`fmarl demo`: four ways of learning together, side by side on real SUMO, in about two minutes."""
 
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-from jaxtyping import Float
+from fmarl import __version__
+from fmarl.cli.batch import run_batch
+from fmarl.cli.following import Follower
+from fmarl.cli.output import Flag, own_command, print_json, print_lines, print_table
+from fmarl.cli.progress import Progress
+from fmarl.cli.report import Report
+from fmarl.engine.experiment import Experiment
+from fmarl.engine.train import begin
+from fmarl.errors import require
+from fmarl.federation.labels import label_of
+from fmarl.federation.recipes import MethodConfig
+from fmarl.records.lines import last_record
+from fmarl.records.run_folder import RunFolder, read_run
+from fmarl.report.measured import measured
+from fmarl.report.recorded_run import RecordedRun, read_recorded_run
+from fmarl.report.run_scores import baseline, epochs_to_baseline, final, last_counts
+from fmarl.report.wording import size
+from fmarl.web.server import PageBeside
 
-from fmarl.cli.output import own_command, print_lines, print_table
-from fmarl.cli.setting import Setting
-from fmarl.errors import BadInput
-from fmarl.theory import Plan, Problem, corrected, resource_cost
-from fmarl.theory.catalogue import BOUNDS, claimed_bound
-from fmarl.theory.exact import exact_gradient_norms, weighted_average
-
+LEARNING_RATE = 3e-4
+"""Three times the paper's, so that there is something to see in two minutes."""
+SAMPLES = "samples"
+"""A short run with τ = 1, on whose slots the gradient norms of the others are measured."""
+SAMPLE_SHARE = 8
+"""It is so many times shorter than they are."""
 METHODS = {
-    "FIRL τ=1": Setting(sync_period=1),
-    "FIRL τ=15": Setting(),
-    "FIRL one fast, six slow": Setting(local_updates="15,3,3,3,3,3,3"),
-    "FIRL_D λ=0.92": Setting(local_updates="15,3,3,3,3,3,3", decay_rate=0.92),
-    "FIRL_C 13 edges": Setting(graph="paper-13"),
-    "FIRL_C ring, Chebyshev E=2": Setting(graph="ring", weights="chebyshev", consensus_rounds=2),
+    "irl": MethodConfig(method="independent", learning_rate=LEARNING_RATE),
+    "firl": MethodConfig(method="periodic", learning_rate=LEARNING_RATE),
+    "firl-d": MethodConfig(method="decay", local_updates="1-15", learning_rate=LEARNING_RATE),
+    "firl-c": MethodConfig(method="consensus", graph="paper-13", learning_rate=LEARNING_RATE),
 }
-"""The paper's methods, and one that is ours: fewer links, better mixed."""
-
-DRAWN = ("FIRL τ=15", "FIRL one fast, six slow", "FIRL_D λ=0.92")
-
-PROBLEM = Problem(smoothness=1.0, gradient_noise=0.02, initial_gap=0.5, initial_gradient_norm=1.0)
-"""A quadratic loss, where the truth can be computed without sampling."""
-LEARNING_RATE = 0.02
-TOTAL_UPDATES = 6000
+"""By the names of their folders."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """Compare the methods' printed bounds with the exact truth on a quadratic loss."""
+    """See agents learn: four methods on the Figure Eight road, and a page to watch them on."""
 
     out: Path = Path("runs/demo")
-    """Folder for the picture."""
+    """Folder of the runs. A demo that was stopped goes on; after one that is done, the next gets a
+    folder of its own beside it."""
+    num_epochs: int = 100
+    """Epochs of each run."""
+    jobs: int = 0
+    """Runs to train at once, each on its own core; 0 for one per core."""
+    no_page: Flag = False
+    """Serve no page."""
+    json: Flag = False
+    """Print the table as JSON, and nothing else."""
 
     def run(self) -> int:
-        """Compute, print the table, draw the picture, and say what to try next."""
-        picture = self._picture_path()
-        plans = {name: _plan(setting) for name, setting in METHODS.items()}
-        norms = {name: exact_gradient_norms(PROBLEM, plan) for name, plan in plans.items()}
-        columns = [
-            "method",
-            "cost ψ0",
-            "printed bound",
-            "truth",
-            "holds",
-            "corrected bound",
-            "truth",
-            "holds",
-        ]
-        rows = [[name, *_row(plan, norms[name])] for name, plan in plans.items()]
-        print_table("Average squared gradient norm on a quadratic loss, exactly", columns, rows)
-        _draw({name: (plans[name], norms[name]) for name in DRAWN}, picture)
-        print_lines(
-            "The printed bounds count masked and decayed steps as full ones; the corrected do not.",
-            f"Picture: {picture}",
-            f"Next: {own_command()} bounds --paper-table",
-            f"      {own_command()} topology best:9 --num-agents 7",
-        )
+        """Train, show, compare."""
+        require(self.num_epochs >= 1, f"num_epochs = {self.num_epochs}", "1 or more", "Use 100.")
+        require(self.jobs >= 0, f"jobs = {self.jobs}", "0 or more", "Use 0 for one per core.")
+        place = _place(self.out)
+        _begin_all(place, self.num_epochs)
+        with ExitStack() as stack:
+            page = None if self.no_page else stack.enter_context(PageBeside([place]))
+            if not self.json:
+                _say_hello(place, page)
+            code = self._train(place, [SAMPLES]) or self._train(place, list(METHODS))
+            if code:
+                print_lines(f"stopped; go on with: {own_command()} demo --out {place}")
+                return code
+            self._say_results(place)
+            if page is not None and sys.stdout.isatty() and not self.json:
+                _keep(page)
         return 0
 
-    def _picture_path(self) -> Path:
-        try:
-            self.out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(
-                f"--out {self.out} can not be made: {error.strerror}. Choose another."
-            ) from None
-        return self.out / "bounds.png"
+    def _train(self, place: Path, names: Sequence[str]) -> int:
+        """Train those of the runs that are not done yet; 0, or how it ended."""
+        folders = [place / name for name in names if not _is_done(place / name)]
+        followers = [Follower(folder.name, _length(folder)) for folder in folders]
+        with Progress(quiet=self.json) as progress:
+            return run_batch(folders, followers, progress.update, jobs=self.jobs)
+
+    def _say_results(self, place: Path) -> None:
+        runs = [read_recorded_run(place / name, name) for name in METHODS]
+        rows = [_row(run) for run in runs]
+        if self.json:
+            print_json({"folder": str(place), "sumo": baseline(runs[0]), "methods": rows})
+            return
+        title = f"After {self.num_epochs} epochs; SUMO's own drivers reach {baseline(runs[0]):.3f}"
+        print_table(title, list(rows[0]), [list(row.values()) for row in rows])
+        report = place / "report"
+        Report(runs=tuple(run.folder for run in runs), out=report, quiet=True).run()
+        print_lines(
+            f"One seed, so nothing is decided. Report: {report / 'report.html'}",
+            f"Next: {own_command()} watch {place}",
+            f"      {own_command()} train figure-eight --method consensus --graph ring --watch",
+        )
 
 
-def _plan(setting: Setting) -> Plan:
-    return replace(setting.plan(), learning_rate=LEARNING_RATE, total_updates=TOTAL_UPDATES)
+def _place(out: Path) -> Path:
+    """The folder itself, or the first one beside it that holds no demo that is done."""
+    number, place = 2, out
+    while all(_is_done(place / name) for name in (SAMPLES, *METHODS)):
+        place, number = out.with_name(f"{out.name}-{number}"), number + 1
+    return place
 
 
-def _row(plan: Plan, norms: Float[np.ndarray, " update"]) -> list[object]:
-    claimed = float(BOUNDS[claimed_bound(plan)].bound(PROBLEM, plan).total)
-    proved = float(corrected.sharp_bound(PROBLEM, plan).total)
-    plain, weighted = float(norms.mean()), float(weighted_average(norms, plan))
-    return [
-        resource_cost(PROBLEM, plan),
-        claimed,
-        plain,
-        plain <= claimed,
-        proved,
-        weighted,
-        weighted <= proved,
-    ]
+def _begin_all(place: Path, num_epochs: int) -> None:
+    """Make the runs that are not there yet, so that the page shows all from the start."""
+    samples = _experiment(MethodConfig(method="synchronous", learning_rate=LEARNING_RATE))
+    wanted = {SAMPLES: replace(samples, num_epochs=max(num_epochs // SAMPLE_SHARE, 2))}
+    for name, together in METHODS.items():
+        # Nobody holds the mean of agents that learn alone, so its gradient says nothing.
+        source = "" if name == "irl" else str((place / SAMPLES).absolute())
+        wanted[name] = replace(_experiment(together), num_epochs=num_epochs, samples=source)
+    for name, experiment in wanted.items():
+        if not RunFolder(place / name).description.exists():
+            begin(experiment, place / name)
 
 
-def _draw(methods: dict[str, tuple[Plan, Float[np.ndarray, " update"]]], path: Path) -> None:
-    from fmarl.report.figures import draw_measured, save_figure
-
-    lengths = np.unique(np.geomspace(15, TOTAL_UPDATES, 60).astype(int) // 15 * 15)
-    panels = [(name, _curves(plan, norms, lengths)) for name, (plan, norms) in methods.items()]
-    save_figure(draw_measured(panels, updates=lengths.tolist()), path)
+def _experiment(together: MethodConfig) -> Experiment:
+    return Experiment(together=together, test_every=5, test_repetitions=1)
 
 
-def _curves(plan: Plan, norms: Float[np.ndarray, " update"], lengths: np.ndarray) -> list:
-    from fmarl.report.figures import Curve
+def _is_done(folder: Path) -> bool:
+    """Whether a run is there and has come to its end."""
+    if not RunFolder(folder).description.exists():
+        return False
+    return last_record(RunFolder(folder).metrics).get("epoch") == _length(folder)
 
-    plans = [replace(plan, total_updates=int(length)) for length in lengths]
-    claimed = BOUNDS[claimed_bound(plan)].bound
-    return [
-        Curve("corrected bound", [corrected.sharp_bound(PROBLEM, p).total for p in plans], "sharp"),
-        Curve(
-            "truth, weighted as proved",
-            [weighted_average(norms[:n], plan) for n in lengths],
-            "weighted",
-        ),
-        Curve("truth, plain average", [norms[:n].mean() for n in lengths], "measured"),
-        Curve("printed bound", [claimed(PROBLEM, p).total for p in plans], "printed"),
-    ]
+
+def _length(folder: Path) -> int:
+    return read_run(folder)["experiment"]["num_epochs"]
+
+
+def _row(run: RecordedRun) -> dict[str, Any]:
+    found = measured(run.lines)
+    return {
+        "method": label_of(run.settings),
+        "NAS": final(run),
+        "epochs to SUMO's": epochs_to_baseline(run),
+        "sent": size(last_counts(run)["bytes_sent"]),
+        "utility": found.utility if found else None,
+    }
+
+
+def _say_hello(place: Path, page: PageBeside | None) -> None:
+    print_lines(
+        f"fmarl {__version__}: seven vehicles learn to drive a figure eight, in four ways",
+        f"runs: {place}",
+        *([f"page: {page.address}  (open it: vehicles move while they learn)"] if page else []),
+    )
+
+
+def _keep(page: PageBeside) -> None:
+    """Leave the page up for who is looking at it."""
+    print_lines(f"The page stays at {page.address} until you press Ctrl-C.")
+    try:
+        page.wait()
+    except KeyboardInterrupt:
+        print_lines("")

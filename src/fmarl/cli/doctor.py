@@ -28,6 +28,8 @@ REQUIRED = (
     "tyro",
     "rich",
     "matplotlib",
+    "starlette",
+    "uvicorn",
 )
 OPTIONAL = {
     "tensorboard": ("curves in a browser", "pip install tensorboard"),

@@ -1,6 +1,7 @@
 """`fmarl train`: train agents in a world under a method, on one seed or several."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ import tyro
 
 from fmarl.cli.experiment_file import starting_point
 from fmarl.cli.output import Flag
-from fmarl.cli.training import go_on
+from fmarl.cli.training import go_on, watching
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin
 from fmarl.errors import require
@@ -33,6 +34,8 @@ class Train:
     """Runs to train, with seeds that count up from --seed."""
     jobs: int = 0
     """Runs to train at once, each on its own core; 0 for one per core."""
+    watch: Flag = False
+    """Serve a page on which the runs are seen, for as long as they train."""
     quiet: Flag = False
     """Show nothing."""
     json: Flag = False
@@ -50,7 +53,8 @@ class Train:
         experiments = self._experiments()
         _check(experiments[0])
         folders = [begin(one, self._folder(one)) for one in experiments]
-        return go_on(folders, jobs=self.jobs, quiet=self.quiet, as_json=self.json)
+        with watching(folders) if self.watch else nullcontext():
+            return go_on(folders, jobs=self.jobs, quiet=self.quiet, as_json=self.json)
 
     def _experiments(self) -> list[Experiment]:
         first = self.experiment.seed

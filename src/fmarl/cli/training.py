@@ -2,7 +2,8 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from fmarl.cli.batch import run_batch
@@ -39,6 +40,18 @@ def go_on(
         code = run_batch(folders, followers, progress.update, jobs=jobs, force=force)
     _say_next(folders, code, quiet, as_json)
     return code
+
+
+@contextmanager
+def watching(folders: Sequence[Path]) -> Iterator[None]:
+    """Serve the page beside what trains, and say where it is; results keep standard output."""
+    from fmarl.web.server import PageBeside
+
+    with PageBeside(folders) as page:
+        sys.stderr.write(f"page: {page.address}\n")
+        yield
+    names = " ".join(shlex.quote(str(folder)) for folder in folders)
+    sys.stderr.write(f"the page is closed; see it again with: {own_command()} watch {names}\n")
 
 
 def read_experiment_of(folder: Path) -> Experiment:

@@ -1,0 +1,101 @@
+/** Dark or light, and the colours that canvases paint with: those of the style sheet. */
+
+import { byId } from "./dom.js";
+
+const KEPT_AS = "fmarl-theme";
+const NUM_SERIES = 8;
+/** Pixels on and off: with the colours they tell 32 lines apart. */
+const DASHES = [[], [8, 3], [2, 3], [9, 3, 2, 3]];
+const NAMES = [
+  ...["ink", "quiet", "faint", "rule", "panel", "asphalt", "kerb", "marking", "car", "alarm"],
+  ...["slow", "away", "agent", "upload", "exchange"],
+];
+
+/**
+ * @typedef {Record<string, string> & {series: string[], family: string}} Palette
+ * @typedef {{palette: Palette}} Theme
+ */
+
+/**
+ * Follow the system's wish until the button is pressed; then that is remembered.
+ * @param {import("./store.js").Store} store
+ * @returns {Theme}
+ */
+export function makeTheme(store) {
+  const button = byId("theme");
+  const root = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const theme = { palette: readPalette() };
+
+  function isDark() {
+    return root.dataset.theme ? root.dataset.theme === "dark" : system.matches;
+  }
+
+  function apply(choice) {
+    if (choice === "dark" || choice === "light") root.dataset.theme = choice;
+    theme.palette = readPalette();
+    button.setAttribute("aria-label", `Change to ${isDark() ? "light" : "dark"} colours`);
+    button.title = button.getAttribute("aria-label");
+    store.touch("theme");
+  }
+
+  button.addEventListener("click", () => {
+    const choice = isDark() ? "light" : "dark";
+    memory()?.setItem(KEPT_AS, choice);
+    apply(choice);
+  });
+  system.addEventListener("change", () => apply(null));
+  apply(memory()?.getItem(KEPT_AS));
+  return theme;
+}
+
+/**
+ * Colour and dashes of a run's lines.
+ * @param {Palette} palette
+ * @param {number} look
+ * @returns {{colour: string, dash: number[]}}
+ */
+export function lineLook(palette, look) {
+  return { colour: palette.series[look % NUM_SERIES], dash: dashOf(look) };
+}
+
+/**
+ * The same dashes as a background in the colour `--look`.
+ * @param {number} look
+ */
+export function dashBackground(look) {
+  let end = 0;
+  const stops = dashOf(look).map((length, i) => {
+    end += length;
+    return `${i % 2 ? "transparent" : "var(--look)"} ${end - length}px ${end}px`;
+  });
+  return stops.length ? `repeating-linear-gradient(90deg, ${stops.join(", ")})` : "var(--look)";
+}
+
+function dashOf(look) {
+  return DASHES[(look + Math.floor(look / NUM_SERIES)) % DASHES.length];
+}
+
+/** A probe reads colours as they are drawn: a custom property alone would give its formula. */
+function readPalette() {
+  const probe = document.createElement("span");
+  document.body.append(probe);
+  const read = (name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const palette = Object.fromEntries(NAMES.map((name) => [name, read(name)]));
+  palette.series = Array.from({ length: NUM_SERIES }, (_, i) => read(`series-${i}`));
+  palette.family = getComputedStyle(probe).fontFamily;
+  probe.remove();
+  return palette;
+}
+
+/** A browser may refuse to keep anything; the choice then lasts as long as the page. */
+function memory() {
+  try {
+    return localStorage;
+  } catch {
+    return null;
+  }
+}

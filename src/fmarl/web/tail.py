@@ -1,0 +1,175 @@
+"""What is new in a run's folder since it was last looked at, as messages to the page."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fmarl.errors import BadInput
+from fmarl.federation.labels import group_of, label_of
+from fmarl.federation.recorded import RecordedMethod, read_method
+from fmarl.records.durable import read_whole
+from fmarl.records.lines import read_lines
+from fmarl.records.run_folder import RunFolder, read_run
+from fmarl.records.run_list import state_of
+from fmarl.records.strict_json import LARGEST_SEALED, Malformed, unseal
+from fmarl.report.run_scores import found_in, measure_in
+
+LINES_AT_ONCE = 100
+"""Lines in one message: a long run comes in parts, so that the page draws while it loads."""
+SHOWN = (
+    "kind",
+    "epoch",
+    "update_count",
+    "mean",
+    "rewards",
+    "steps",
+    "crashed",
+    "num_agents",
+    "num_parameters",
+    "upload_bytes",
+    "exchange_bytes",
+    "train_reward",
+    "gradient_norm",
+    "expected_gradient_norm",
+    "gradient_norms_measured",
+    "uploads",
+    "downloads",
+    "updates",
+    "exchanges",
+    "mixings",
+    "bytes_sent",
+    "ledger",
+)
+"""What the page shows of a line of metrics; the rest stays where it is."""
+
+
+class Message(NamedTuple):
+    """Something to tell every viewer."""
+
+    event: str
+    data: dict[str, Any]
+
+
+class RunTail:
+    """One run, and how far its files have been read."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = RunFolder(folder), name
+        self.settings: dict[str, Any] = {}
+        self._forget()
+        self._told: dict[str, Any] = {}
+        self._events_end = 0
+        self._frames: list[int] = []
+
+    def _forget(self) -> None:
+        self._metrics_end, self._epoch, self._sizes = 0, 0, (0, 0)
+        self._method: RecordedMethod | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether the run is still there."""
+        return self.folder.description.exists()
+
+    def news(self) -> list[Message]:
+        """Everything since the last call, in the order in which the page should hear it."""
+        events = self._new_events()
+        lines, problem = [], ""
+        try:
+            self.settings = self.settings or read_run(self.folder.path)["experiment"]
+            lines = self._new_lines(cut_back=any(one.get("code") == "RESUMED" for one in events))
+        except BadInput as found:
+            problem = str(found)
+        messages = [*self._state(problem), *lines, *self._new_frames()]
+        if events:
+            messages.append(self._message("events", events=events))
+        return messages
+
+    def _message(self, event: str, **facts: Any) -> Message:
+        return Message(event, {"run": self.name, **facts})
+
+    def _state(self, problem: str) -> list[Message]:
+        """What the run is and how it stands, if that has changed."""
+        settings = self.settings
+        num_epochs = settings.get("num_epochs", 0)
+        facts = {
+            "name": self.name,
+            "label": label_of(settings) if settings else self.name,
+            "world": settings.get("world", ""),
+            "algorithm": settings.get("algorithm", ""),
+            "method": settings.get("together", {}).get("method", ""),
+            "seed": settings.get("seed", 0),
+            "measure": measure_in(settings.get("world", "")),
+            "num_epochs": num_epochs,
+            "group": group_of(settings),
+            "state": "damaged" if problem else state_of(self.folder.path, self._epoch, num_epochs),
+            "problem": problem,
+        }
+        if facts == self._told:
+            return []
+        self._told = facts
+        return [self._message("run", **facts)]
+
+    def _new_lines(self, *, cut_back: bool) -> list[Message]:
+        """Lines of metrics. A resumed run has cut its file back: then all are told again."""
+        shorter = _size(self.folder.metrics) < self._metrics_end
+        again = self._metrics_end > 0 and (shorter or cut_back)
+        if again:
+            self._forget()
+        found = read_lines(self.folder.metrics, self._metrics_end)
+        self._metrics_end = found.position
+        lines = [self._shown(line) for line in found.records]
+        parts = [lines[at : at + LINES_AT_ONCE] for at in range(0, len(lines), LINES_AT_ONCE)]
+        reset = [self._message("reset")] if again else []
+        return reset + [self._message("lines", lines=part) for part in parts]
+
+    def _shown(self, line: dict[str, Any]) -> dict[str, Any]:
+        """A line with the closed form beside what was counted."""
+        shown = {name: line[name] for name in SHOWN if name in line}
+        if line["kind"] == "start":
+            self._method = method_of(self.folder)
+            self._sizes = line["upload_bytes"], line["exchange_bytes"]
+        if line["kind"] == "epoch":
+            self._epoch = line["epoch"]
+            shown |= self._expected(line["update_count"])
+        if line["kind"] == "test":
+            shown["mean"] = found_in(line, measure_in(self.settings.get("world", "")))
+        return shown
+
+    def _expected(self, update_count: int) -> dict[str, Any]:
+        counts = self._method.expected(update_count) if self._method else None
+        if counts is None:
+            return {}
+        upload, exchange = self._sizes
+        sent = 2 * counts.uploads * upload + counts.exchanges * exchange
+        return {"expected": {**counts._asdict(), "bytes": sent}}
+
+    def _new_events(self) -> list[dict[str, Any]]:
+        try:
+            found = read_lines(self.folder.events, self._events_end)
+        except BadInput:  # told with the metrics, if it matters
+            return []
+        self._events_end = found.position
+        return found.records
+
+    def _new_frames(self) -> list[Message]:
+        epochs = sorted(
+            int(path.stem) for path in self.folder.frames.glob("*.npz") if path.stem.isdigit()
+        )
+        if epochs == self._frames:
+            return []
+        self._frames = epochs
+        return [self._message("frames", epochs=epochs)]
+
+
+def method_of(folder: RunFolder) -> RecordedMethod | None:
+    """How the agents of a run learn together; None before it is known, and in older runs."""
+    try:
+        return read_method(unseal(read_whole(folder.method, LARGEST_SEALED)))
+    except (OSError, Malformed, KeyError):
+        return None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

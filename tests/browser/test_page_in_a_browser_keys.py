@@ -1,0 +1,107 @@
+"""The page without a mouse: every control can be reached, seen to be reached, and used."""
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.recordings import TESTED
+from browser.viewer import Look, Viewer
+from e2e.page import Page
+
+LAST_STEP = 299
+NAME = """(one) => one.id || one.getAttribute("popovertarget") || one.ariaLabel
+  || (one.name && `${one.name} ${one.value}`) || one.innerText"""
+REACHABLE = f"""() => [...document.querySelectorAll("button, input, a, [tabindex='0']")]
+  .filter((one) => one.checkVisibility() && !one.disabled)
+  .filter((one) => one.type !== "radio" || one.checked) // arrows lead to the others
+  .map({NAME})"""
+FOCUSED = f"""() => {{
+  const one = document.activeElement;
+  if (one === document.body) return null;
+  const ringed = one.type === "radio" ? one.nextElementSibling : one;
+  const {{ outlineStyle, outlineWidth }} = getComputedStyle(ringed);
+  const {{ top, bottom }} = one.getBoundingClientRect();
+  const seen = bottom > 0 && top < innerHeight;
+  return [({NAME})(one), seen && outlineStyle !== "none" && parseFloat(outlineWidth) >= 1];
+}}"""
+
+
+@pytest.fixture
+def viewer(eight: Page, look: Look) -> Viewer:
+    return look(eight.address).open_with_a_run()
+
+
+def test_tab_leads_to_every_control_and_each_shows_where_it_is(viewer: Viewer):
+    wanted = viewer.page.evaluate(REACHABLE)
+    reached: dict[str, bool] = {}
+    for _ in wanted:
+        viewer.page.keyboard.press("Tab")
+        name, has_ring = viewer.page.evaluate(FOCUSED)
+        reached[name] = has_ring
+    assert set(wanted) == set(reached)
+    assert [name for name, has_ring in reached.items() if not has_ring] == []
+    assert len(wanted) > 20
+
+
+def test_the_whole_tour_goes_by_keys_alone(viewer: Viewer):
+    press = viewer.page.keyboard.press
+    play, follow = viewer.page.locator("#play"), viewer.page.locator("#follow")
+    expect(play).to_have_accessible_name("Pause")
+    press(" ")
+    expect(play).to_have_accessible_name("Play")
+    press("Home")
+    viewer.until_says("road", f"epoch {TESTED[-1]}, step 0")
+    press("ArrowRight")
+    press("ArrowRight")
+    press("ArrowLeft")
+    viewer.until_says("road", "step 1")
+    press("End")
+    viewer.until_says("road", f"step {LAST_STEP}")
+    press("Shift+ArrowLeft")
+    viewer.until_says("road", f"epoch {TESTED[-2]}, step 0")
+    expect(follow).to_have_attribute("aria-pressed", "false")
+    press("Shift+ArrowLeft")
+    press("Shift+ArrowRight")
+    viewer.until_says("road", f"epoch {TESTED[-2]}, step 0")
+    press("f")
+    viewer.until_says("road", f"epoch {TESTED[-1]}, step 0")
+    expect(follow).to_have_attribute("aria-pressed", "true")
+    before = viewer.picture("road")
+    press(" ")
+    viewer.until_moved("road", before)
+
+
+def test_a_run_is_chosen_compared_and_hidden_by_keys(viewer: Viewer):
+    viewer.look_button("decay").focus()
+    viewer.page.keyboard.press("Enter")
+    viewer.until_says("road", "FIRL_D")
+    viewer.compare_button("consensus.seed-1").focus()
+    viewer.page.keyboard.press(" ")
+    viewer.until_says("road", "; FIRL_C")
+    viewer.row("decay").get_by_role("checkbox").focus()
+    viewer.page.keyboard.press(" ")
+    viewer.until("() => !document.getElementById('curves').ariaLabel.includes('FIRL_D')")
+    expect(viewer.page.locator("#play")).to_have_accessible_name("Pause")  # it plays on
+
+
+def test_the_crosshair_walks_over_a_chart_by_keys_and_leaves_the_vehicles_alone(viewer: Viewer):
+    viewer.pause()
+    road, read = viewer.picture("road"), viewer.page.locator("#curves-readout li")
+    viewer.page.locator("#curves").focus()
+    viewer.page.keyboard.press("Home")
+    expect(read.first).to_have_text("epoch 0")
+    viewer.page.keyboard.press("ArrowRight")
+    expect(read.first).to_have_text("epoch 2")
+    expect(read).to_have_count(3)  # and the values of two methods
+    viewer.page.keyboard.press("Escape")
+    expect(read.first).to_be_hidden()
+    assert viewer.picture("road") == road
+
+
+def test_help_and_explanations_open_and_close_by_keys(viewer: Viewer):
+    for button in viewer.page.locator("button[popovertarget]:visible").all():
+        sheet = viewer.page.locator(f"#{button.get_attribute('popovertarget')}")
+        button.focus()
+        viewer.page.keyboard.press("Enter")
+        expect(sheet).to_be_visible()
+        viewer.page.keyboard.press("Escape")
+        expect(sheet).to_be_hidden()

@@ -1,0 +1,212 @@
+"""Somebody who looks at the page: a tab of a real browser, and everything it complained about."""
+
+import re
+import subprocess
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import (
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Request,
+    Response,
+    expect,
+)
+
+from e2e.page import Page
+
+PATIENCE_MS = 60_000
+"""Machines are shared: this long means never."""
+STAND_STILL = 30
+"""Pictures of the screen for which something that stands must not change."""
+UNTIL = """arg => new Promise((met, missed) => {
+  const holds = %s;
+  const late = performance.now() + %d;
+  const look = () => {
+    if (holds(arg)) met();
+    else if (performance.now() > late) missed(new Error(document.body.innerText));
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+"""Playwright's own waiting evaluates a string in the page, which the page's policy forbids."""
+NOTE_VEHICLES = """(() => {
+  const ours = CanvasRenderingContext2D.prototype;
+  const { clearRect, roundRect } = ours;
+  window.drawnVehicles = [];
+  ours.clearRect = function (...given) {
+    if (this.canvas.id === "road") window.drawnVehicles = [];
+    return clearRect.apply(this, given);
+  };
+  ours.roundRect = function (...given) {
+    const { e, f } = this.getTransform();
+    if (this.canvas.id === "road") window.drawnVehicles.push([e, f]);
+    return roundRect.apply(this, given);
+  };
+})()"""
+"""Before the page's own code: remember where on the road rounded rectangles were drawn last."""
+COUNT_PIXELS = """([id, colour]) => {
+  const canvas = document.getElementById(id);
+  const copy = document.createElement("canvas");
+  [copy.width, copy.height] = [canvas.width, canvas.height + 1];
+  const context = copy.getContext("2d", { willReadFrequently: true });
+  context.drawImage(canvas, 0, 0);
+  context.fillStyle = colour;
+  context.fillRect(0, canvas.height, 1, 1); // below the picture: what the colour is in numbers
+  const { data } = context.getImageData(0, 0, copy.width, copy.height);
+  const pixels = new Uint32Array(data.buffer);
+  const wanted = pixels[canvas.width * canvas.height];
+  return pixels.subarray(0, canvas.width * canvas.height).filter((one) => one === wanted).length;
+}"""
+
+
+class Viewer:
+    """One tab. Everything that a page should not do is collected in `complaints`."""
+
+    def __init__(self, context: BrowserContext, address: str) -> None:
+        context.set_default_timeout(PATIENCE_MS)
+        expect.set_options(timeout=PATIENCE_MS)
+        self.address = address
+        self.complaints: list[str] = []
+        self.asked: list[str] = []
+        """Addresses of everything that was loaded."""
+        self.page = context.new_page()
+        self.page.add_init_script(NOTE_VEHICLES)
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("request", self._note)
+        self.page.on("requestfailed", self._note_failure)
+        self.page.on("response", self._note_refusal)
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"console: {message.text}")
+
+    def _note(self, request: Request) -> None:
+        self.asked.append(request.url)
+        if urlsplit(request.url).netloc != urlsplit(self.address).netloc:
+            self.complaints.append(f"left the machine: {request.url}")
+
+    def _note_failure(self, request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # the tab itself, when it loads anew
+            self.complaints.append(f"failed: {request.url}: {request.failure}")
+
+    def _note_refusal(self, response: Response) -> None:
+        if response.status >= 400:
+            self.complaints.append(f"refused: {response.url}: {response.status}")
+
+    def open(self) -> "Viewer":
+        """Go to the page, and wait for nothing but its markup and its scripts."""
+        self.page.goto(self.address)
+        return self
+
+    def open_with_a_run(self) -> "Viewer":
+        """Go to the page, and wait until it shows a run; a road with vehicles if it has one."""
+        self.open()
+        self.until("() => document.documentElement.dataset.ready === '1'")
+        self.until(
+            "() => document.body.dataset.road === 'false'"
+            " || document.getElementById('road').ariaLabel.includes(', step ')"
+        )
+        return self
+
+    def until(self, condition: str, arg: Any = None) -> None:
+        """Wait until a JavaScript function of `arg` is true; asked at each paint."""
+        self.page.evaluate(UNTIL % (condition, PATIENCE_MS), arg)
+
+    def until_says(self, element: str, words: str) -> None:
+        """Wait until an element, or what is said of a canvas, contains these words."""
+        self.until(
+            "([id, words]) => { const found = document.getElementById(id);"
+            " return (found.ariaLabel ?? found.innerText).includes(words); }",
+            [element, words],
+        )
+
+    def screens(self, count: int) -> None:
+        """Wait until the screen was painted so many times."""
+        self.page.evaluate(
+            "left => new Promise((done) => {"
+            " const next = () => (left-- > 0 ? requestAnimationFrame(next) : done()); next(); })",
+            count,
+        )
+
+    def picture(self, canvas: str) -> str:
+        """Every pixel of a canvas, as text to compare; everything asked for before is drawn."""
+        self.screens(2)
+        return self.page.evaluate("id => document.getElementById(id).toDataURL()", canvas)
+
+    def until_moved(self, canvas: str, before: str) -> None:
+        """Wait until a canvas does not look as it did before."""
+        self.until(
+            "([id, before]) => document.getElementById(id).toDataURL() !== before", [canvas, before]
+        )
+
+    def stands_still(self, canvas: str) -> bool:
+        """Whether a canvas stays as it is, for as long as everything that moves would have."""
+        before = self.picture(canvas)
+        self.screens(STAND_STILL)
+        return self.picture(canvas) == before
+
+    def says(self, element: str) -> str:
+        """What is said of a canvas to who does not see it, or the text of an element."""
+        found = self.page.locator(f"#{element}")
+        return found.get_attribute("aria-label") or found.inner_text()
+
+    def pixels_of(self, canvas: str, colour: str) -> int:
+        """How many pixels of a canvas have this very colour."""
+        return self.page.evaluate(COUNT_PIXELS, [canvas, colour])
+
+    def pixels_in(self, canvas: str) -> int:
+        """How many pixels a canvas has."""
+        size = self.page.evaluate(
+            "id => { const canvas = document.getElementById(id);"
+            " return [canvas.width, canvas.height]; }",
+            canvas,
+        )
+        return size[0] * size[1]
+
+    def drawn_vehicles(self) -> list[list[float]]:
+        """Where vehicles were drawn last, in pixels of the canvas, in the order of drawing."""
+        self.screens(2)
+        return self.page.evaluate("() => window.drawnVehicles")
+
+    def row(self, run: str) -> Locator:
+        """A run in the list of runs."""
+        return self.page.locator(f"#picker li[data-run='{run}']")
+
+    def look_button(self, run: str) -> Locator:
+        """What puts a run into focus; its name also says how far it is."""
+        return self.row(run).get_by_role("button", name="Look at")
+
+    def compare_button(self, run: str) -> Locator:
+        """What puts a run beside the one in focus, and takes it away again."""
+        return self.row(run).get_by_role(
+            "button", name=re.compile("^(Compare|Stop comparing) with")
+        )
+
+    def look_at(self, run: str) -> None:
+        """Put a run into focus."""
+        self.look_button(run).click()
+        expect(self.look_button(run)).to_have_attribute("aria-pressed", "true")
+
+    def pause(self) -> None:
+        """Stop the replay where it is."""
+        self.page.get_by_role("button", name="Pause").click()
+        self.page.get_by_role("button", name="Play").wait_for()
+
+    def scrub(self, recorded: Sequence[int], epoch: int, step: int) -> None:
+        """Drag both sliders: to one of the recorded epochs, then to a step of it."""
+        self.page.locator("#epoch").fill(str(recorded.index(epoch)))
+        self.until_says("road", f"epoch {epoch}, ")
+        self.page.locator("#step").fill(str(step))
+        self.until_says("road", f"epoch {epoch}, step {step}")
+
+
+Look = Callable[..., Viewer]
+"""Opens a tab on an address, for a visitor with these wishes."""
+Serve = Callable[..., Page]
+"""Serves the page with these words after `fmarl watch`."""
+Start = Callable[..., subprocess.Popen[str]]
+"""Starts fmarl with these words."""
