@@ -15,7 +15,6 @@ from browser.viewer import Look, Serve, Start, Viewer
 from e2e.hearing import hearing
 from e2e.page import Page, served
 
-CHROMIUM = shutil.which("chromium")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -28,13 +27,20 @@ ARGUMENTS = [
 WIDE = {"width": 1280, "height": 800}
 
 
+@pytest.fixture(scope="session")
+def program() -> str:
+    """Debian's Chromium; nothing is trained for tests that can not be run."""
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("no Chromium: apt-get install chromium")
+    return found
+
+
 # One per file: as long as Playwright runs, no other test of this process can start an event loop.
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium: apt-get install chromium")
+def chromium(program: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield browser
         browser.close()
 
@@ -51,7 +57,7 @@ def start() -> Iterator[Start]:
     """Starts commands, which are killed when the test is over if they have not ended by then."""
     with ExitStack() as stack:
 
-        def run(*words: str | Path) -> subprocess.Popen[str]:
+        def run(*words: object) -> subprocess.Popen[str]:
             command = hearing(*map(str, words))
             process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
             stack.enter_context(process)
@@ -81,7 +87,8 @@ def look(chromium: Browser, serve: Serve, start: Start) -> Iterator[Look]:
 
 
 @pytest.fixture(scope="session")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of all runs that are only looked at."""
     with made_once(tmp_path_factory, "recorded") as place:
         if not place.exists():
             record_all(place)

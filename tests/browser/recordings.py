@@ -48,7 +48,7 @@ def merge() -> Experiment:
 
 
 def record_all(place: Path) -> None:
-    """All runs that tests only look at: four of one world, and two of others."""
+    """All runs that tests only look at: three of one world, and two of others."""
     train(eight(CONSENSUS), place / "eight" / "consensus" / "seed-0")
     train(eight(CONSENSUS, seed=1), place / "eight" / "consensus" / "seed-1")
     train(eight(DECAY), place / "eight" / "decay")
@@ -76,6 +76,12 @@ def counts_in(folder: Path, epoch: int, name: str) -> int:
     """How much of something was counted in one epoch of a run."""
     totals = {0: 0} | {line["epoch"]: line[name] for line in lines_of(folder, "epoch")}
     return totals[epoch] - totals[epoch - 1]
+
+
+def mean_gradient_norm(folder: Path) -> float:
+    """The mean of what was measured of ‖g‖², every epoch counting once."""
+    norms = [line["gradient_norm"] for line in lines_of(folder, "epoch")]
+    return float(np.mean(np.square(norms)))
 
 
 def frames_of(folder: Path, epoch: int) -> np.ndarray:

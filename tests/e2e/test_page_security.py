@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -215,14 +216,26 @@ def test_a_run_whose_page_is_killed_ends_as_it_should(tmp_path: Path):
     ) as run:
         assert run.stderr is not None
         run.stderr.readline()
-        children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
-        pages = [
-            int(child)
-            for child in children
-            if b"fmarl.web" in Path(f"/proc/{child}/cmdline").read_bytes()
-        ]
+        pages = [child for child in children_of(run.pid) if b"fmarl.web" in command_of(child)]
         assert len(pages) == 1
         os.kill(pages[0], signal.SIGKILL)
         said, _ = run.communicate(timeout=120)
     assert run.returncode == 0
     assert '"finished": true' in said
+
+
+def children_of(process: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it may end while we look
+            text = stat.read_text()
+            if int(text.rpartition(")")[2].split()[1]) == process:
+                found.append(int(stat.parent.name))
+    return found
+
+
+def command_of(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""

@@ -17,6 +17,8 @@ from fmarl.records.run_folder import RunFolder
 from fmarl.reproduce.results import ResultsFolder
 from unit.engine.small import toy
 
+pytestmark = pytest.mark.long  # what it writes is tested in unit/report, and quickly
+
 
 def _plain(method: str = "periodic", **changes) -> Experiment:
     """Plain SGD in one pass, so that the theory has something to say of it."""

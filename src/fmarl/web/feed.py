@@ -19,6 +19,8 @@ LOOK_SECONDS = 0.5
 """Between two looks at the folders."""
 BEAT_SECONDS = 5.0
 """A sign of life where nothing happens, by which the dead are noticed."""
+RETRY_MILLISECONDS = 1000
+"""After which a viewer who lost the connection tries again."""
 CHUNK_BYTES = 64 * 1024
 
 
@@ -41,6 +43,7 @@ class Feed:
     async def events(self, last_id: str) -> AsyncIterator[bytes]:
         """Server-sent events from the one after `last_id` on, or all of them, for ever."""
         place = self._place_after(last_id)
+        yield b"retry: %d\n\n" % RETRY_MILLISECONDS
         while True:
             chunk, place = self._chunk(place)
             if not chunk:
@@ -51,10 +54,8 @@ class Feed:
     def _add(self, messages: Iterable[Message]) -> None:
         for message in messages:
             number = f"{self._boot}-{len(self._log)}".encode()
-            data = encode_line(message.data)
-            self._log.append(
-                b"id: %b\nevent: %b\ndata: %b\n" % (number, message.event.encode(), data)
-            )
+            event, data = message.event.encode(), encode_line(message.data)
+            self._log.append(b"id: %b\nevent: %b\ndata: %b\n" % (number, event, data))
         more, self._more = self._more, asyncio.Event()
         more.set()
 

@@ -6,6 +6,7 @@ import secrets
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import uvicorn
 
 from fmarl.errors import BadInput, require
 from fmarl.web.app import make_app
+from fmarl.web.feed import LOOK_SECONDS
 from fmarl.web.stalled import cut_off_stalled
 
 HOST, PORT = "127.0.0.1", 8765
@@ -97,8 +99,9 @@ class PageBeside:
         self._process.wait()
 
     def close(self) -> None:
-        """End it: it sees that nobody holds its standard input any more."""
+        """End it, when viewers have heard the end: nobody holds its standard input any more."""
         assert self._process.stdin is not None
+        time.sleep(2 * LOOK_SECONDS)
         self._process.stdin.close()
         self._process.wait()
 

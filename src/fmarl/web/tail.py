@@ -100,13 +100,18 @@ class RunTail:
             "measure": measure_in(settings.get("world", "")),
             "num_epochs": num_epochs,
             "group": group_of(settings),
-            "state": "damaged" if problem else state_of(self.folder.path, self._epoch, num_epochs),
+            "state": "damaged" if problem else self._stands(num_epochs),
             "problem": problem,
         }
         if facts == self._told:
             return []
         self._told = facts
         return [self._message("run", **facts)]
+
+    def _stands(self, num_epochs: int) -> str:
+        state = state_of(self.folder.path, self._epoch, num_epochs)
+        has_begun = self._metrics_end > 0
+        return state if has_begun or state != "stopped" else "starting"
 
     def _new_lines(self, *, cut_back: bool) -> list[Message]:
         """Lines of metrics. A resumed run has cut its file back: then all are told again."""

@@ -10,7 +10,8 @@ from fmarl.web.watched import Watched
 
 
 async def take(events: AsyncIterator[bytes], wanted: int) -> list[bytes]:
-    """So many events, in whatever chunks they come."""
+    """So many events, in whatever chunks they come; first the server says when to try again."""
+    assert (await anext(events)).startswith(b"retry: ")
     heard = b""
     while heard.count(b"\n\n") < wanted:
         heard += await anext(events)

@@ -118,7 +118,7 @@ def test_the_state_is_told_again_when_it_changes(tmp_path: Path):
     with hold(folder):
         states += [data["state"] for data in told(tail.news(), "run")]
     states += [data["state"] for data in told(tail.news(), "run")]
-    assert states == ["stopped", "running", "stopped"]
+    assert states == ["starting", "running", "starting"]
 
 
 def test_frames_are_told_when_there_are_more(copy: Path):

@@ -105,7 +105,7 @@ function ranges(chart) {
   ys.push(...chart.rules.map((rule) => rule.y));
   const [, last] = extent([chart.leastX ?? 0, ...points.map((point) => point.x)]);
   const x = { least: 0, most: last || 1 };
-  if (ys.length === 0) return { x, y: { least: chart.logarithmic ? 1 : 0, most: 10 } };
+  if (ys.length === 0) return { x, y: { least: chart.logarithmic ? 1 : 0, most: chart.logarithmic ? 10 : 1 } };
   const [least, most] = extent(ys);
   if (chart.logarithmic) return { x, y: { least: least / 1.3, most: most * 1.3 } };
   const spare = (most - least || Math.abs(most) || 1) * 0.06;

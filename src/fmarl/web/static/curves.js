@@ -44,7 +44,8 @@ export function makeCurves(store, theme) {
       },
       words(groups, reward, view.measure),
     );
-    note.textContent = noteOf(groups, visible.length - shown.length);
+    const elsewhere = visible.filter(({ info }) => info.world && info.world !== focus.info.world);
+    note.textContent = noteOf(groups, elsewhere.length);
     for (const input of measures) input.checked = input.value === view.measure;
   }
 

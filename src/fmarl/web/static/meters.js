@@ -1,7 +1,7 @@
 /** What was sent and done, against the closed form: counts, bytes and cost. */
 
 import { byId, element } from "./dom.js";
-import { bytes, count, isNumber, number } from "./format.js";
+import { bytes, count, isNumber, number, tick } from "./format.js";
 import { placeOfEpoch, spokenEpoch } from "./store.js";
 import { lineLook } from "./theme.js";
 
@@ -48,7 +48,7 @@ function totals({ run, line }, isNamed, palette) {
     part.append(name);
   }
   const cost = line && psi0(line, run.about?.prices);
-  part.append(...figure("sent", bytes(line?.bytes_sent)), ...figure("cost ψ₀", number(cost, 4)));
+  part.append(...figure("sent", bytes(line?.bytes_sent)), ...figure("cost ψ₀", isNumber(cost) ? tick(Number(cost.toPrecision(4))) : number(cost)));
   return part;
 }
 

@@ -49,5 +49,5 @@ export function noticeOf(run, connection) {
 function aboutWords(run) {
   const { name, world, algorithm, num_epochs: last } = run.info;
   const epoch = run.epochs.at(-1)?.epoch ?? 0;
-  return `${name} · ${world} · ${algorithm} · epoch ${epoch} of ${last}`;
+  return world ? `${name} · ${world} · ${algorithm} · epoch ${epoch} of ${last}` : name;
 }
