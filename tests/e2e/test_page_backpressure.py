@@ -60,6 +60,7 @@ def hear_the_story(page: Page) -> int:
     return heard
 
 
+@pytest.mark.long
 def test_two_hundred_stalled_viewers_are_not_buffered_for_and_hold_up_nobody(place: Path):
     with served(place) as page, ExitStack() as stack:
         assert hear_the_story(page) > LINES

@@ -27,6 +27,7 @@ def finished(tmp_path_factory) -> tuple[Path, str]:
     return folder, done.stdout
 
 
+@pytest.mark.long
 def test_it_says_how_long_it_takes_runs_everything_and_reports(finished):
     folder, said = finished
     assert re.search(rf"{RUNS} are missing and take about .* on \d+ cores", said)
@@ -35,12 +36,14 @@ def test_it_says_how_long_it_takes_runs_everything_and_reports(finished):
     assert "<h1>" in (folder / "report.html").read_text()
 
 
+@pytest.mark.long
 def test_run_folders_are_cleared_away_but_for_the_sample_set(finished):
     folder, _ = finished
     [left] = ResultsFolder(folder).work.iterdir()
     assert ResultsFolder(folder).has_samples(left.name)
 
 
+@pytest.mark.long
 def test_what_is_there_is_used(finished, fmarl):
     folder, _ = finished
     before = ResultsFolder(folder).lines.read_bytes()
@@ -50,6 +53,7 @@ def test_what_is_there_is_used(finished, fmarl):
     assert ResultsFolder(folder).lines.read_bytes() == before
 
 
+@pytest.mark.long
 def test_a_report_can_be_made_again_elsewhere_with_the_same_bytes(finished, fmarl, tmp_path):
     folder, _ = finished
     done = fmarl("report", str(folder), "--out", str(tmp_path), "--json")

@@ -148,6 +148,7 @@ def test_a_terminal_sees_a_live_table_and_gets_its_cursor_back(tmp_path):
     assert "20/20" in text
 
 
+@pytest.mark.long
 def test_several_seeds_train_side_by_side_and_are_listed(tmp_path, fmarl):
     words = ["--num-epochs", "4", "--test-every", "2", "--seeds", "3", "--out", str(tmp_path / "s")]
     done = fmarl("train", "toy-bumpy", *TOY, *words)
@@ -164,6 +165,7 @@ def test_several_seeds_train_side_by_side_and_are_listed(tmp_path, fmarl):
     assert len(marks["runs"]) == 3
 
 
+@pytest.mark.long
 def test_a_config_file_and_a_run_s_own_description_repeat_an_experiment(tmp_path, fmarl):
     config = tmp_path / "toy.toml"
     config.write_text(
