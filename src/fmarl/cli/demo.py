@@ -69,7 +69,8 @@ class Demo:
                 _say_hello(place, page)
             code = self._train(place, [SAMPLES]) or self._train(place, list(METHODS))
             if code:
-                print_lines(f"stopped; go on with: {own_command()} demo --out {place}")
+                if not self.json:
+                    print_lines(f"stopped; go on with: {own_command()} demo --out {place}")
                 return code
             self._say_results(place)
             if page is not None and sys.stdout.isatty() and not self.json:

@@ -63,6 +63,11 @@ class Journal:
         self.event("RESUMED", update_count=saved.update_count)
         return from_arrays(blank, saved.arrays, saved.facts["memory"])
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing was measured yet. A run may be stopped when it was, and before a slot."""
+        return self._metrics.position == 0
+
     def record(self, line: dict[str, Any]) -> None:
         """Write a line of metrics, for people and for TensorBoard, and tell whoever listens."""
         self._metrics.append(line)

@@ -107,7 +107,7 @@ def resume(folder: Path | str, *, listen: Listener = silence, force: bool = Fals
 def _go_on(session: Session, journal: Journal, stop: Stop) -> None:
     """The loop of training."""
     kept = slots_to_keep(session.schedule.total_updates, session.experiment.sample_slots)
-    if session.update_count == 0:
+    if journal.is_blank:
         journal.method(session.method_record())
         journal.record(session.start_record())
         _test_baseline(session, journal)

@@ -105,7 +105,7 @@ def read_recorded_run(folder: Path, name: str) -> RecordedRun:
         description=description,
         lines=lines,
         events=dict(sorted(Counter(codes).items())),
-        method=_method(place.method),
+        method=recorded_method(place),
         state="running" if held else "",
     )
     return run if held else replace(run, state=_state(run, codes))
@@ -133,12 +133,13 @@ def _state(run: RecordedRun, codes: Sequence[str]) -> str:
     return "diverged" if codes[-1:] == ["NONFINITE"] else found
 
 
-def _method(path: Path) -> RecordedMethod | None:
-    facts = sealed_facts(path)
+def recorded_method(place: RunFolder) -> RecordedMethod | None:
+    """How the agents of a run learn together; None before it is known, and in older runs."""
+    facts = sealed_facts(place.method)
     try:
         return None if facts is None else read_method(facts)
     except KeyError as missing:
-        raise _damaged(path, f"it has no {missing}") from None
+        raise _damaged(place.method, f"it has no {missing}") from None
 
 
 def _require_sound(line: Line, path: Path) -> None:

@@ -8,11 +8,10 @@ from fmarl.federation.labels import flat_settings, label_of
 from fmarl.federation.recorded import RecordedMethod
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.report.bound_curve import bound_of
-from fmarl.report.recorded_run import read_recorded_run
+from fmarl.report.recorded_run import read_recorded_run, recorded_method
 from fmarl.theory import Problem
 from fmarl.topology import algebraic_connectivity, disagreement_left, from_edges
 from fmarl.web.road import road_facts
-from fmarl.web.tail import method_of
 
 PRICES = ("upload_cost", "update_cost", "exchange_cost", "mixing_cost")
 
@@ -21,7 +20,7 @@ def about_run(folder: RunFolder, name: str) -> dict[str, Any]:
     """Everything about a run but its course; `BadInput` if its description can not be read."""
     description = read_run(folder.path)
     settings = description["experiment"]
-    method = method_of(folder)
+    method = recorded_method(folder)
     problem = Problem(smoothness=1.0, gradient_noise=0.0)
     return {
         "run": name,

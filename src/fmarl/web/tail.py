@@ -5,12 +5,11 @@ from typing import Any, NamedTuple
 
 from fmarl.errors import BadInput
 from fmarl.federation.labels import group_of, label_of
-from fmarl.federation.recorded import RecordedMethod, read_method
-from fmarl.records.durable import read_whole
+from fmarl.federation.recorded import RecordedMethod
 from fmarl.records.lines import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.run_list import state_of
-from fmarl.records.strict_json import LARGEST_SEALED, Malformed, unseal
+from fmarl.report.recorded_run import recorded_method
 from fmarl.report.run_scores import found_in, measure_in
 
 LINES_AT_ONCE = 100
@@ -130,7 +129,7 @@ class RunTail:
         """A line with the closed form beside what was counted."""
         shown = {name: line[name] for name in SHOWN if name in line}
         if line["kind"] == "start":
-            self._method = method_of(self.folder)
+            self._method = recorded_method(self.folder)
             self._sizes = line["upload_bytes"], line["exchange_bytes"]
         if line["kind"] == "epoch":
             self._epoch = line["epoch"]
@@ -163,14 +162,6 @@ class RunTail:
             return []
         self._frames = epochs
         return [self._message("frames", epochs=epochs)]
-
-
-def method_of(folder: RunFolder) -> RecordedMethod | None:
-    """How the agents of a run learn together; None before it is known, and in older runs."""
-    try:
-        return read_method(unseal(read_whole(folder.method, LARGEST_SEALED)))
-    except (OSError, Malformed, KeyError):
-        return None
 
 
 def _size(path: Path) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,14 @@ def test_a_run_leaves_its_method_for_whoever_looks_at_it(whole):
     assert (recorded.num_agents, recorded.total_updates) == (3, 10)
     totals = _lines(whole.folder, "epoch")[-1]
     assert expected._asdict() == {name: totals[name] for name in expected._fields}
+
+
+def test_a_run_stopped_before_its_first_slot_ends_with_the_same_metrics(whole, tmp_path):
+    def stop_at_the_first_test(line: dict[str, Any]) -> None:
+        if line["kind"] == "test":
+            signal.raise_signal(signal.SIGINT)
+
+    stopped = train(toy(), tmp_path / "run", listen=stop_at_the_first_test)
+    assert (stopped.update_count, stopped.exit_code) == (0, 130)
+    resume(stopped.folder)
+    assert _lines(stopped.folder) == _lines(whole.folder)
