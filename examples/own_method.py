@@ -15,7 +15,7 @@ def gossip(config: MethodConfig, team: Team) -> fmarl.Method:
         team.num_agents,
         learning_rate=config.learning_rate,
         mixing=metropolis_weights(ring(team.num_agents), config.consensus_rounds),
-        averaging=np.eye(team.num_agents),
+        groups=np.arange(team.num_agents),  # each in a group of its own
     )
 
 

@@ -28,7 +28,6 @@ from turns import serve
 from fmarl.engine import acting, worker
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.plain import from_plain
-from fmarl.engine.program import transitions_of
 from fmarl.engine.seeds import epoch_seed
 from fmarl.engine.session import Session
 from fmarl.engine.train import train
@@ -142,8 +141,7 @@ def _recording(world: World, run_seed: int = 0) -> tuple[int, np.ndarray]:
 
 def _play(session: Session, slots: int) -> None:
     for _ in range(slots):
-        batches = session.play()
-        session.learn(batches, transitions_of(batches))
+        list(session.advance())
 
 
 def _costs(lines: Sequence[Line], spent: dict[str, float]) -> dict[str, float]:

@@ -36,7 +36,7 @@ def algorithm() -> Any:
         .environment("road")
         .env_runners(num_env_runners=0, rollout_fragment_length=SLOT_STEPS)
         .learners(num_learners=0)
-        .multi_agent(policies=set(NAMES), policy_mapping_fn=lambda agent, *_, **__: agent)
+        .multi_agent(policies=set(NAMES), policy_mapping_fn=lambda agent, *_, **__: str(agent))
         .rl_module(model_config=networks)
         .training(
             lr=1e-4,

@@ -8,7 +8,8 @@ import signal
 import sys
 from collections.abc import Callable
 
-from fmarl.engine import journal, keeper, session, train
+from fmarl.engine import journal, keeper, train
+from fmarl.engine.in_process import InProcess
 from fmarl.records import checkpoint
 
 POINTS = ("before-play", "in-play", "after-learning", "in-checkpoint", "after-checkpoint")
@@ -41,13 +42,13 @@ def arm(point: str, slot: int) -> None:
     """Set the trap. A checkpoint is due after every epoch, so that the traps for it are reached."""
     journal.CHECKPOINT_SECONDS = 0.0
     if point == "before-play":
-        before(session.Session, "play", lambda run: run.update_count == slot)
+        before(InProcess, "play", lambda engine: engine._rollout.slot == slot)
     elif point == "in-play":  # all worlds have been asked and are at work
         before(
             keeper.KeptWorld, "answer", lambda world: bool(world._wanted) and world._slot == slot
         )
     elif point == "after-learning":
-        after(session.Session, "learn", lambda run, *_: run.update_count == slot + 1)
+        after(InProcess, "learn", lambda engine, update_count, *_: update_count == slot)
     elif point == "in-checkpoint":  # the arrays are on disk, the sidecar that commits them is not
         name = f"{slot:09}.json"
         before(checkpoint, "publish", lambda path: path.name == name)

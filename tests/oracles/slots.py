@@ -30,10 +30,22 @@ def simulate_slots(
             rows = [sum(weights[i, j] * rows[j] for j in range(agents)) for i in range(agents)]
         parameters = parameters - float(method.learning_rate) * np.array(rows)
         if slot == int(method.sync_period) - 1:
-            counted = method.averaging[period % len(method.averaging)]
-            parameters = np.array([row @ parameters / row.sum() for row in counted])
+            parameters = average_groups(method, period, parameters)
         history.append(parameters)
     return history
+
+
+def average_groups(method: Method, period: int, parameters: np.ndarray) -> np.ndarray:
+    """Every agent's average, worked out from scratch for each."""
+    groups = method.groups[period % len(method.groups)]
+    counts = method.counted[period % len(method.counted)]
+    averaged = []
+    for agent, group in enumerate(groups):
+        members = [other for other in range(len(groups)) if groups[other] == group]
+        total = sum(counts[member] for member in members)
+        whole = sum(counts[member] * parameters[member] for member in members)
+        averaged.append(whole / total if total > 0 else parameters[agent])
+    return np.array(averaged)
 
 
 def simulate_late_slots(method: Method, start: np.ndarray, noise: np.ndarray) -> list[np.ndarray]:

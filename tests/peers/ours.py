@@ -8,10 +8,11 @@ import numpy as np
 
 import fmarl
 from fmarl.engine.acting import Policy, bind, clipped
+from fmarl.engine.in_process import policies_of
 from fmarl.engine.plain import to_plain
 from fmarl.engine.samples import read_samples
 from fmarl.engine.saving import from_arrays
-from fmarl.engine.session import Session, policies_of
+from fmarl.engine.session import Session
 from fmarl.records.checkpoint import read_checkpoint
 from fmarl.records.run_folder import read_run
 from fmarl.worlds.world import WorldSpec

@@ -1,5 +1,7 @@
 """Laws for random methods: they do as the slow oracle does, and keep mean, bill and bound."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,7 +18,7 @@ from oracles.slots import simulate_slots
 from unit.federation.toy_learner import rows_of, run
 
 
-def _random_method(seed: int) -> Method:
+def _random_method(seed: int, **parts: Any) -> Method:
     """Any number of agents, period, schedule, decay and mixing."""
     rng = np.random.default_rng(seed)
     agents, period, rounds = int(rng.integers(2, 7)), int(rng.integers(1, 6)), int(rng.integers(3))
@@ -28,13 +30,25 @@ def _random_method(seed: int) -> Method:
         local_updates=plan.local_updates,
         decay=plan.decay,
         mixing=plan.mixing,
+        **parts,
     )
+
+
+def _random_average(seed: int, agents: int) -> dict[str, Any]:
+    """Groups and counts, each with a cycle of its own; some groups have nobody who counts."""
+    rng = np.random.default_rng(seed)
+    shapes = [(int(rng.integers(1, 4)), agents) for _ in range(2)]
+    return {
+        "groups": rng.integers(0, agents, shapes[0]),
+        "counted": rng.choice([0.0, 1.0, 2.5], shapes[1]),
+    }
 
 
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=15)  # each has shapes of its own and is compiled
 def test_the_compiled_update_does_what_the_slow_oracle_does(seed):
-    method, rng = _random_method(seed), np.random.default_rng(seed)
+    average = _random_average(seed, _random_method(seed).num_agents)
+    method, rng = _random_method(seed, **average), np.random.default_rng(seed)
     start, noise = rng.normal(size=2), rng.normal(size=(11, method.num_agents, 2))
 
     rows = rows_of(run(method, start, noise))

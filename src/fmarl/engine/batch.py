@@ -129,3 +129,11 @@ def advance(snapshot: Snapshot, batch: Batch, *, until_over: bool = False) -> Sn
 def observation_digest(observation: np.ndarray) -> str:
     """Return the sha256 of an observation's bits."""
     return hashlib.sha256(np.ascontiguousarray(observation).data).hexdigest()
+
+
+def columns_of(batches: Sequence[Batch]) -> dict[str, np.ndarray]:
+    """What learners are told of the slots of several worlds, their agents side by side."""
+    names = ("observation", "successor", "action", "reward", "present", "terminated")
+    arrays = {name: [batch.arrays[name] for batch in batches] for name in names}
+    arrays["ended"] = [one.terminated | one.truncated | one.over[:, None] for one in batches]
+    return {name: np.concatenate(parts, axis=1) for name, parts in arrays.items()}

@@ -121,7 +121,8 @@ class Experiment:
         """How the agents of all worlds learn together."""
         periods = -(-self.schedule(spec).total_updates // max(self.together.sync_period, 1))
         agents = spec.num_agents * self.num_worlds
-        return make_from_config(self.together, agents, periods, derived_seed(self.seed, "method"))
+        seed = derived_seed(self.seed, "method")
+        return make_from_config(self.together, agents, periods, seed, self.num_worlds)
 
 
 @cache

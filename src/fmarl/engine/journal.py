@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fmarl.engine.examine import Examination
-from fmarl.engine.keeper import Event
 from fmarl.engine.saving import Memory, from_arrays, pattern, to_arrays
 from fmarl.records.board import Board
 from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint, write_checkpoint
@@ -42,7 +41,6 @@ class Journal:
             self._closing = opening.pop_all()
         self._board: Board | None = None
         self._saved_at, self._saved_count = time.monotonic(), -1
-        self._told = 0
         self.notes([*self._metrics.notes, *self._events.notes])
 
     def restore(self, blank: Memory) -> Memory:
@@ -109,11 +107,10 @@ class Journal:
         for note in notes:
             self.event(note.code, detail=note.detail)
 
-    def world_events(self, events: Sequence[Event]) -> None:
-        """Write down what has happened to worlds since this was last called."""
-        for event in events[self._told :]:
-            self.event(event.code, world=event.world, slot=event.slot, detail=event.detail)
-        self._told = len(events)
+    def events(self, events: Sequence[dict[str, Any]]) -> None:
+        """Write down what the engine tells."""
+        for event in events:
+            self.event(**event)
 
     @property
     def save_due(self) -> bool:

@@ -8,21 +8,28 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fmarl.algorithms.algorithm import Acting, Algorithm, Transitions, Tree
-from fmarl.engine.batch import Batch
+from fmarl.engine.batch import Batch, columns_of
+from fmarl.federation.aggregation import aggregate_rows, aggregate_tree
 from fmarl.federation.delay import empty_mail
 from fmarl.federation.ledger import MessageSizes
 from fmarl.federation.method import Method
-from fmarl.federation.rows import average_rows, average_tree
-from fmarl.federation.update import Learner, Report, TrainState, federated_update
+from fmarl.federation.rows import IN_ORDER, stacked, unstacked
+from fmarl.federation.update import (
+    Learner,
+    Report,
+    Stages,
+    TrainState,
+    federated_update,
+    make_stages,
+)
 
 FLOAT_BYTES = 4
 
@@ -41,8 +48,12 @@ class Program(NamedTuple):
 
     init: Callable[[Method, PRNGKeyArray], TrainState]
     """All agents with the same parameters: θ̄_0."""
+    stages: Stages
+    """The parts of a slot of learning."""
     update: Callable[[Method, TrainState, Transitions, PRNGKeyArray], tuple[TrainState, Slot]]
     """One slot of learning; the old state is used up."""
+    act: Callable[[Any, Tree], Acting]
+    """What one agent acts with, given its parameters and its memory."""
     acting: Callable[[TrainState], Acting]
     """What agents act with in training, one row each."""
     mean_acting: Callable[[Method, TrainState], Acting]
@@ -58,11 +69,14 @@ def make_program(algorithm: Algorithm, num_agents: int) -> Program:
     """What a run of this algorithm needs, compiled when first called; one for all runs of it."""
     parameters, memory = jax.eval_shape(algorithm.init, jax.random.key(0))
     _, restore = ravel_pytree(jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), parameters))
-    learner = Learner(partial(_local_update, algorithm, restore), algorithm.meet)
+    stages = make_stages(Learner(partial(_local_update, algorithm, restore), algorithm.meet))
+    act = jax.jit(lambda row, memory: algorithm.acting(restore(row), memory))
     return Program(
         init=jax.jit(partial(_init, algorithm, num_agents)),
-        update=jax.jit(partial(_update, learner), donate_argnums=1),
-        acting=jax.jit(partial(_acting, algorithm, restore)),
+        stages=stages,
+        update=partial(_update, stages),
+        act=act,
+        acting=partial(_acting_of_all, act),
         mean_acting=jax.jit(partial(_mean_acting, algorithm, restore)),
         gradient_norm=jax.jit(partial(expected_gradient_norm, algorithm, restore)),
         sizes=_sizes(algorithm, parameters, memory, num_agents),
@@ -71,11 +85,7 @@ def make_program(algorithm: Algorithm, num_agents: int) -> Program:
 
 def transitions_of(batches: Sequence[Batch]) -> Transitions:
     """The slots of several worlds as one, their agents side by side; time is the first axis."""
-    names = ("observation", "successor", "action", "reward", "present", "terminated")
-    arrays = {name: [batch.arrays[name] for batch in batches] for name in names}
-    arrays["ended"] = [one.terminated | one.truncated | one.over[:, None] for one in batches]
-    joined = {name: np.concatenate(parts, axis=1) for name, parts in arrays.items()}
-    return Transitions(**{name: jnp.asarray(array) for name, array in joined.items()})
+    return Transitions(**{name: jnp.asarray(array) for name, array in columns_of(batches).items()})
 
 
 def keep_compiled_programs(folder: Path | None = None) -> None:
@@ -115,12 +125,13 @@ def _init(algorithm: Algorithm, num_agents: int, method: Method, key: PRNGKeyArr
 
 
 def _update(
-    learner: Learner, method: Method, state: TrainState, transitions: Transitions, key: PRNGKeyArray
+    stages: Stages, method: Method, state: TrainState, transitions: Transitions, key: PRNGKeyArray
 ) -> tuple[TrainState, Slot]:
-    state, report = federated_update(method, learner, state, transitions, key)
+    state, report = federated_update(method, stages, state, transitions, key)
     return state, _slot(report)
 
 
+@jax.jit
 def _slot(report: Report) -> Slot:
     """Means over those who finished a step, and how far their steps lie apart.
 
@@ -140,19 +151,20 @@ def _slot(report: Report) -> Slot:
     return Slot(metrics, ~report.finite)
 
 
-def _acting(algorithm: Algorithm, restore: Callable[[Array], Tree], state: TrainState) -> Acting:
-    return jax.vmap(lambda row, own: algorithm.acting(restore(row), own))(
-        state.parameters, state.memory
-    )
+def _acting_of_all(act: Callable[[Any, Tree], Acting], state: TrainState) -> Acting:
+    """One agent after another, as each does it on a cluster; many at once."""
+    agents, selves = len(state.parameters), (state.parameters, state.memory)
+    if agents > IN_ORDER:
+        return jax.vmap(act)(*selves)
+    return stacked([act(*own) for own in unstacked(selves, agents)])
 
 
 def _mean_acting(
     algorithm: Algorithm, restore: Callable[[Array], Tree], method: Method, state: TrainState
 ) -> Acting:
     period = (state.update_count - 1) // method.sync_period
-    weights = method.averaging[period % len(method.averaging)]
-    memory = algorithm.meet(state.memory, partial(average_tree, weights))
-    rows = average_rows(weights, state.parameters)
+    memory = algorithm.meet(state.memory, partial(aggregate_tree, method, period))
+    rows = aggregate_rows(method, period, state.parameters)
     return jax.vmap(lambda row, own: algorithm.acting(restore(row), own))(rows, memory)
 
 

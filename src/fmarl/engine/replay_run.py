@@ -6,9 +6,9 @@ import jax
 
 from fmarl.engine.examine import Examination, Examiner
 from fmarl.engine.experiment import Experiment
+from fmarl.engine.in_process import policies_of
 from fmarl.engine.program import make_program
 from fmarl.engine.saving import Memory, from_arrays
-from fmarl.engine.session import policies_of
 from fmarl.federation.ledger import empty_ledger
 from fmarl.records.checkpoint import read_checkpoint
 from fmarl.records.run_folder import read_run

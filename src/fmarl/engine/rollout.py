@@ -28,13 +28,18 @@ class Rollout:
     """Index of the slot to be played next; noise derives from it."""
 
     def __init__(
-        self, makers: Sequence[WorldMaker], *, run_seed: int, care: Care = DEFAULT_CARE
+        self,
+        makers: Sequence[WorldMaker],
+        *,
+        run_seed: int,
+        care: Care = DEFAULT_CARE,
+        first_world: int = 0,
     ) -> None:
         self.events: list[Event] = []
         """What went wrong and was put right, in order."""
         self._worlds = [
             KeptWorld(maker, run_seed, index, care, self.events)
-            for index, maker in enumerate(makers)
+            for index, maker in enumerate(makers, first_world)
         ]
         self._closed = False
         self._together(None)
@@ -119,8 +124,8 @@ class Rollout:
         """Ask all, then hear all. After any failure no worker is left where we do not know it."""
         self._require_open()
         try:
-            for world in self._worlds:
-                world.ask(wanted[world.index] if wanted else None)
+            for place, world in enumerate(self._worlds):
+                world.ask(wanted[place] if wanted else None)
             answers = [world.answer() for world in self._worlds]
         except BaseException:
             for world in self._worlds:

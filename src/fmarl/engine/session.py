@@ -1,30 +1,29 @@
-"""A run in progress: its worlds, its compiled program, and what it has learned so far.
+"""A run in progress: its engine, what it has counted and measured so far, and its tests.
 
 `train.py` conducts; this file holds what must be closed again, and knows how to do each thing once.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
-import jax
 import numpy as np
 
-from fmarl.algorithms.algorithm import Acting, Algorithm, Transitions
-from fmarl.engine.acting import Policy, PolicyParameters
-from fmarl.engine.batch import Batch
+from fmarl.algorithms.algorithm import Transitions
+from fmarl.engine.acting import Policy
+from fmarl.engine.course import Course
+from fmarl.engine.engine import Lived, MakeEngine, Rest, Wanted
 from fmarl.engine.examine import Examination, Examiner
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.program import Slot, keep_compiled_programs, make_program
-from fmarl.engine.rollout import Rollout
-from fmarl.engine.samples import read_samples
+from fmarl.engine.in_process import InProcess, learning_keys, policies_of
+from fmarl.engine.program import make_program
+from fmarl.engine.samples import read_samples, slots_to_keep
 from fmarl.engine.saving import Memory
-from fmarl.engine.seeds import derived_seed
 from fmarl.federation.ledger import after_slot, bytes_sent, empty_ledger
 from fmarl.federation.recorded import describe_method
+from fmarl.federation.update import TrainState
 from fmarl.worlds.named import ROADS
 
 MOST_LISTED = 100
@@ -34,75 +33,86 @@ MOST_LISTED = 100
 class Session:
     """Everything that a run needs in memory. Use it in a `with`."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    update_count = 0
+    """k: slots learned so far."""
+    bad_updates: int
+    """Slots in a row in which some agent's step was not finite."""
+
+    def __init__(self, experiment: Experiment, make_engine: MakeEngine = InProcess) -> None:
         self.experiment = experiment
         with ExitStack() as opening:  # what fails half-way closes what is open
-            makers = [experiment.maker] * experiment.num_worlds
-            self.rollout = opening.enter_context(Rollout(makers, run_seed=experiment.seed))
-            self.spec = self.rollout.specs[0]
-            self.schedule = experiment.schedule(self.spec)
-            self.method = experiment.make_method(self.spec)
+            self.engine = make_engine(experiment)
+            opening.callback(self.engine.close)
+            self.spec = self.engine.spec
+            self.course = Course(experiment, self.spec)
+            self.method = self.course.method
             self.algorithm = experiment.make_algorithm(self.spec)
+            self.program = make_program(self.algorithm, self.method.num_agents)
+            self._samples = self._read_samples()
             self._examiner = opening.enter_context(
                 Examiner(experiment.maker, experiment.seed, experiment.test_repetitions)
             )
-            self._begin()
+            self.engine.start(self.algorithm, self.course)
             self._closing = opening.pop_all()
-
-    def _begin(self) -> None:
-        keep_compiled_programs()
-        self._samples = self._read_samples()
-        self.program = make_program(self.algorithm, self.method.num_agents)
-        self._key = jax.random.key(derived_seed(self.experiment.seed, "learning"))
-        first = jax.random.key(derived_seed(self.experiment.seed, "parameters"))
-        self.state = self.program.init(self.method, first)
-        self.ledger = empty_ledger(self.method.num_agents)
-        self.pending: list[dict[str, float]] = []
+        self.kept_slots = slots_to_keep(self.course.total_updates, experiment.sample_slots)
+        """Indices of the slots that are kept as samples."""
+        self._key, _ = learning_keys(experiment.seed)
+        self._state: TrainState | None = None
+        self._ledger = empty_ledger(self.method.num_agents)
+        self._pending: list[dict[str, float]] = []
         self.bad_updates = 0
 
     @property
-    def update_count(self) -> int:
-        """k: slots learned so far."""
-        return self.rollout.slot
+    def state(self) -> TrainState:
+        """What agents have learned after the slot that was last taken."""
+        return self.engine.at_rest().state if self._state is None else self._state
 
     @property
     def epoch(self) -> int:
         """Epochs' worth of slots that are done."""
-        return self.update_count // self.schedule.updates_per_epoch
+        return self.update_count // self.course.updates_per_epoch
 
     @property
     def epoch_ended(self) -> bool:
         """Whether the last slot was the last of an epoch's worth."""
-        return self.update_count % self.schedule.updates_per_epoch == 0
+        return self.update_count % self.course.updates_per_epoch == 0
 
     @property
     def finished(self) -> bool:
         """Whether all K slots are done."""
-        return self.update_count >= self.schedule.total_updates
+        return self.update_count >= self.course.total_updates
 
-    def play(self) -> list[Batch]:
-        """Let all agents act for one slot."""
-        steps = self.experiment.steps_per_update
-        if self.update_count < self.algorithm.random_updates:
-            return self.rollout.play(Policy("random"), steps)
-        acting = self.program.acting(self.state)
-        return self.rollout.play(self._policies(self.algorithm.explores, acting), steps)
+    def advance(self) -> Iterator[Lived]:
+        """Act and learn for as many slots as count together; each is counted as it is taken."""
+        wanted = Wanted(lambda count: count - 1 in self.kept_slots, self._needs_state)
+        for slot in self.engine.advance(wanted):
+            self._count(slot)
+            yield slot
 
-    def learn(self, batches: Sequence[Batch], transitions: Transitions) -> list[int]:
-        """Update all agents from their slots; returns those whose step was not finite."""
-        count = self.update_count - 1  # the slot just played
-        method = self._at_rate(count)
-        self.state, slot = self.program.update(method, self.state, transitions, self._key)
-        self.ledger = after_slot(self.ledger, self.method, count)
-        self.pending.append(self._measured(slot, batches))
-        bad = np.flatnonzero(slot.bad_agents).tolist()
-        self.bad_updates = self.bad_updates + 1 if bad else 0
-        return bad
+    def _count(self, slot: Lived) -> None:
+        """Take a slot into the books."""
+        method = self.course.at(self.update_count, slot.away)
+        self._ledger = after_slot(self._ledger, method, self.update_count)
+        self.update_count, self._state = slot.update_count, slot.state
+        norm = self.gradient_norm() if self.course.ends_period(self.update_count) else None
+        measured = {**slot.metrics, **({} if norm is None else {"expected_gradient_norm": norm})}
+        # What is not finite is left out, for JSON can not hold it.
+        finite = {name: value for name, value in measured.items() if np.isfinite(value)}
+        self._pending.append(finite)
+        self.bad_updates = self.bad_updates + 1 if slot.bad_agents else 0
 
-    @property
-    def synchronised(self) -> bool:
-        """Whether the last slot ended a period, so that the virtual agent has new parameters."""
-        return self.update_count % int(self.method.sync_period) == 0
+    def _needs_state(self, update_count: int) -> bool:
+        """Whether something will be asked of the state after so many slots."""
+        epoch, rest = divmod(update_count, self.course.updates_per_epoch)
+        finished = update_count == self.course.total_updates
+        tested = rest == 0 and self.is_tested(epoch, finished)
+        measured = self._samples is not None and self.course.ends_period(update_count)
+        return finished or tested or measured
+
+    def is_tested(self, epoch: int, finished: bool) -> bool:
+        """Whether a test follows an epoch."""
+        every = self.experiment.test_every
+        return every > 0 and (epoch % every == 0 or finished)
 
     def gradient_norm(self) -> float | None:
         """‖∇F(θ̄)‖² on the sample set; None without one."""
@@ -126,31 +136,34 @@ class Session:
 
     def epoch_record(self) -> dict[str, Any]:
         """What there is to say of the slots since the last epoch ended, and forget them."""
-        names = sorted({name for slot in self.pending for name in slot})
-        measured = sum("expected_gradient_norm" in slot for slot in self.pending)
+        names = sorted({name for slot in self._pending for name in slot})
+        measured = sum("expected_gradient_norm" in slot for slot in self._pending)
         means = {
-            name: _mean([slot[name] for slot in self.pending if name in slot]) for name in names
+            name: _mean([slot[name] for slot in self._pending if name in slot]) for name in names
         }
-        self.pending = []
+        self._pending = []
         return {
             "kind": "epoch",
             "epoch": self.epoch,
             "update_count": self.update_count,
             **means,
             **({"gradient_norms_measured": measured} if measured else {}),
-            **self.ledger.totals(),
-            "bytes_sent": bytes_sent(self.ledger, self.program.sizes),
-            **({"ledger": self.ledger.of_each()} if self.method.num_agents <= MOST_LISTED else {}),
+            **self._ledger.totals(),
+            "bytes_sent": bytes_sent(self._ledger, self.program.sizes),
+            **({"ledger": self._ledger.of_each()} if self.method.num_agents <= MOST_LISTED else {}),
         }
 
     def method_record(self) -> dict[str, Any]:
         """The method, for whoever looks at the run."""
-        return describe_method(self.method, *self.schedule)
+        return describe_method(
+            self.method, self.course.total_updates, self.course.updates_per_epoch
+        )
 
     def examine(self) -> Examination:
         """Play the test epochs with the average parameters and without chance."""
         acting = self.program.mean_acting(self.method, self.state)
-        policy = self._policies(self.algorithm.exploits, acting)[0]
+        kind, agents = self.algorithm.exploits, self.spec.num_agents
+        policy = policies_of(self.algorithm, kind, acting, agents)[0]
         return self._examiner.examine(policy, frames=True)
 
     def examine_baseline(self) -> Examination | None:
@@ -164,15 +177,16 @@ class Session:
             return examiner.examine(Policy("random"))
 
     def at_rest(self) -> Memory:
-        """Everything that a checkpoint must hold."""
-        snapshots = self.rollout.snapshots
-        return Memory(self.state, self.ledger, snapshots, self.pending, self.bad_updates)
+        """Everything that a checkpoint must hold; only when all slots of an advance are taken."""
+        rest = self.engine.at_rest()
+        return Memory(rest.state, self._ledger, rest.snapshots, self._pending, self.bad_updates)
 
     def go_on_from(self, memory: Memory) -> None:
         """Stand where a checkpoint was written."""
-        self.state, self.ledger = memory.state, memory.ledger
-        self.pending, self.bad_updates = list(memory.pending), memory.bad_updates
-        self.rollout.restore(memory.snapshots, int(memory.state.update_count))
+        self._state, self._ledger = memory.state, memory.ledger
+        self._pending, self.bad_updates = list(memory.pending), memory.bad_updates
+        self.update_count = int(memory.state.update_count)
+        self.engine.go_on_from(Rest(memory.state, memory.snapshots))
 
     def digest(self) -> str:
         """The sha256 of all agents' parameters, bit for bit."""
@@ -188,47 +202,9 @@ class Session:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
-    def _policies(self, kind: str, acting: Acting) -> list[Policy]:
-        return policies_of(self.algorithm, kind, acting, self.spec.num_agents)
-
     def _read_samples(self) -> Transitions | None:
         source = self.experiment.samples
         return read_samples(Path(source), self.spec, self.method.num_agents) if source else None
-
-    def _measured(self, slot: Slot, batches: Sequence[Batch]) -> dict[str, float]:
-        """The numbers of a slot; what is not finite is left out, for JSON can not hold it."""
-        numbers = {name: float(value) for name, value in jax.device_get(slot.metrics).items()}
-        numbers["train_reward"] = float(np.mean([batch.mean_reward for batch in batches]))
-        norm = self.gradient_norm() if self.synchronised else None
-        if norm is not None:
-            numbers["expected_gradient_norm"] = norm
-        return {name: value for name, value in numbers.items() if np.isfinite(value)}
-
-    def _at_rate(self, count: int) -> Any:
-        """The method, with its learning rate where annealing has brought it."""
-        if not self.experiment.anneal:
-            return self.method
-        left = 1 - count / self.schedule.total_updates
-        rate = np.asarray(float(self.method.learning_rate) * left)
-        return eqx.tree_at(lambda method: method.learning_rate, self.method, rate)
-
-
-def policies_of(algorithm: Algorithm, kind: str, acting: Acting, agents: int) -> list[Policy]:
-    """One policy per world of so many agents, from the rows of all."""
-    rows: Any = jax.device_get(acting)
-    worlds = [slice(start, start + agents) for start in range(0, len(rows.log_std), agents)]
-    return [
-        Policy(
-            kind,
-            PolicyParameters(
-                tuple(layer[own] for layer in rows.weights),
-                tuple(layer[own] for layer in rows.biases),
-                rows.log_std[own],
-            ),
-            algorithm.activation,
-        )
-        for own in worlds
-    ]
 
 
 def _mean(values: list[float]) -> float:

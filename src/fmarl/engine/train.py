@@ -10,11 +10,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fmarl.engine.engine import CanNotGoOn, Lived, MakeEngine
 from fmarl.engine.experiment import Experiment, describe_experiment
+from fmarl.engine.in_process import InProcess
 from fmarl.engine.journal import Journal, Listener
 from fmarl.engine.plain import from_plain
-from fmarl.engine.program import transitions_of
-from fmarl.engine.samples import keep_slot, slots_to_keep
+from fmarl.engine.samples import keep_slot
 from fmarl.engine.session import Session
 from fmarl.engine.stopping import Stop
 from fmarl.errors import BadInput
@@ -81,10 +82,17 @@ def begin(
     return Path(folder)
 
 
-def resume(folder: Path | str, *, listen: Listener = silence, force: bool = False) -> Run:
+def resume(
+    folder: Path | str,
+    *,
+    listen: Listener = silence,
+    force: bool = False,
+    make_engine: MakeEngine = InProcess,
+) -> Run:
     """Go on with a run where its last checkpoint stands; it ends as if never interrupted.
 
-    With `force`, also under other versions of what can change its numbers.
+    With `force`, also under other versions of what can change its numbers. Engines can be changed
+    between two stretches of a run.
     """
     path = Path(folder)
     description = read_run(path)
@@ -96,43 +104,50 @@ def resume(folder: Path | str, *, listen: Listener = silence, force: bool = Fals
         journal = stack.enter_context(Journal(path, description["run_id"], listen))
         journal.notes(notes)
         stop = stack.enter_context(Stop())
-        session = stack.enter_context(Session(experiment))
+        session = stack.enter_context(Session(experiment, make_engine))
         session.go_on_from(journal.restore(session.at_rest()))
         _go_on(session, journal, stop)
-        total = session.schedule.total_updates
+        total = session.course.total_updates
         digest, code = session.digest(), stop.exit_code if stop.requested else 0
         return Run(path, experiment, session.update_count, total, digest, code)
 
 
 def _go_on(session: Session, journal: Journal, stop: Stop) -> None:
     """The loop of training."""
-    kept = slots_to_keep(session.schedule.total_updates, session.experiment.sample_slots)
+    journal.events(session.engine.events())
     if journal.is_blank:
         journal.method(session.method_record())
         journal.record(session.start_record())
         _test_baseline(session, journal)
         _test(session, journal)
     while not session.finished and not stop.requested:
-        batches = session.play()
-        transitions = transitions_of(batches)
-        bad_agents = session.learn(batches, transitions)
-        if session.update_count - 1 in kept:
-            keep_slot(journal.path, session.update_count - 1, transitions)
-        _note_trouble(session, journal, bad_agents)
-        if session.epoch_ended:
-            _write_epoch(session, journal)
+        epochs_before = session.epoch
+        try:
+            for slot in session.advance():
+                _write_slot(session, journal, slot)
+        except CanNotGoOn:
+            journal.events(session.engine.events())
+            journal.save(session.at_rest())
+            raise
+        if session.epoch > epochs_before and journal.save_due:
+            journal.save(session.at_rest())
     journal.save(session.at_rest())
     if stop.requested:
         journal.event("STOPPED", update_count=session.update_count, signal=stop.signal)
 
 
+def _write_slot(session: Session, journal: Journal, slot: Lived) -> None:
+    if slot.transitions is not None and slot.update_count - 1 in session.kept_slots:
+        keep_slot(journal.path, slot.update_count - 1, slot.transitions)
+    _note_trouble(session, journal, slot.bad_agents)
+    if session.epoch_ended:
+        _write_epoch(session, journal)
+
+
 def _write_epoch(session: Session, journal: Journal) -> None:
     journal.record(session.epoch_record())
-    every = session.experiment.test_every
-    if every and (session.epoch % every == 0 or session.finished):
+    if session.is_tested(session.epoch, session.finished):
         _test(session, journal)
-    if journal.save_due:
-        journal.save(session.at_rest())
 
 
 def _test_baseline(session: Session, journal: Journal) -> None:
@@ -148,7 +163,7 @@ def _test(session: Session, journal: Journal) -> None:
 
 def _note_trouble(session: Session, journal: Journal, bad_agents: list[int]) -> None:
     """Write down lost worlds and steps; give up when too many slots in a row were bad."""
-    journal.world_events(session.rollout.events)
+    journal.events(session.engine.events())
     if bad_agents:
         journal.event("NONFINITE", update_count=session.update_count, agents=bad_agents)
     if session.bad_updates > session.experiment.max_bad_updates:

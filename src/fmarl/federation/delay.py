@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from fmarl.federation.aggregation import aggregate_rows
 from fmarl.federation.method import Method
-from fmarl.federation.rows import Rows, average_rows
+from fmarl.federation.rows import Rows
 
 Queue = Float[Array, "_ agent parameter"]
 
@@ -45,7 +46,7 @@ def by_mail(
     FIRL_asy every 2 epochs. With no delay at all this is Eq. (4).
     """
     arrived, uplink = _exchange(mail.uplink, steps, update_count)
-    averaged = average_rows(method.averaging[0], arrived)
+    averaged = aggregate_rows(method, 0, arrived)
     virtual = mail.virtual - method.learning_rate * averaged
     offered, downlink = _exchange(mail.downlink, virtual, update_count)
     adopts = (update_count + 1) % method.adopt_every == 0

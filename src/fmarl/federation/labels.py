@@ -30,9 +30,14 @@ AVERAGED = ("periodic", "variation-aware", "decay", "consensus", "decay-consensu
 DECAYED = ("decay", "decay-consensus")
 MIXED = ("consensus", "decay-consensus")
 DELAYED = ("delayed", "delayed-adoption")
+TOLERATING = ("trimmed", "krum")
+"""Averages that are told how many agents may be bad; `robust.ROBUST` says it too, but loads JAX."""
 USERS = {
     "sync_period": ("independent", *AVERAGED),
-    **dict.fromkeys(("local_updates", "step_seconds", "participation", "missing"), AVERAGED),
+    **dict.fromkeys(
+        ("local_updates", "step_seconds", "participation", "missing", "hierarchy"), AVERAGED
+    ),
+    **dict.fromkeys(("aggregate", "tolerated", "attack"), ("synchronous", *AVERAGED, *DELAYED)),
     **dict.fromkeys(("decay_rate", "decay_weights"), DECAYED),
     **dict.fromkeys(("graph", "weights", "consensus_step", "consensus_rounds"), MIXED),
     "delay_slots": DELAYED,
@@ -70,6 +75,7 @@ def label_of(settings: Settings) -> str:
         parts.append(_numbered("delay=", together.get("delay_slots")))
     if together.get("participation", 1) != 1:
         parts.append(_numbered("participation=", together["participation"]))
+    parts += _defence(together)
     return " ".join(part for part in parts if part) or "run"
 
 
@@ -187,6 +193,18 @@ def _mixing(together: Settings) -> str:
         "" if weights == "paper" else weights,
     ]
     return " ".join(part for part in parts if part)
+
+
+def _defence(together: Settings) -> list[str]:
+    """A hierarchy, a robust rule and an attack, where there is one."""
+    hierarchy, rule = together.get("hierarchy", 0), together.get("aggregate", "mean")
+    tolerated = _numbered("f=", together.get("tolerated")) if rule in TOLERATING else ""
+    return [
+        _numbered("q=", hierarchy or None),
+        "" if rule == "mean" else rule,
+        tolerated,
+        _numbered("attack=", together.get("attack", "")),
+    ]
 
 
 def _before(name: str) -> str:

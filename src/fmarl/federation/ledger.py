@@ -15,7 +15,7 @@ Counts = Int[np.ndarray, " agent"]
 
 
 class Ledger(NamedTuple):
-    """How often each agent has done each kind of work so far."""
+    """How often each agent, and each edge virtual agent, has done each kind of work so far."""
 
     uploads: Counts
     """Messages to the virtual agent (with their answer priced C1)."""
@@ -27,6 +27,9 @@ class Ledger(NamedTuple):
     """Gradients sent to neighbours (priced W1)."""
     mixings: Counts
     """Received gradients mixed in (priced W2)."""
+    relays: Counts
+    """Messages between edge virtual agents and their root, both ways, of the size of an upload.
+    Unlike the others they are no agent's: entry g is that of edge g."""
 
     def totals(self) -> dict[str, int]:
         """Sums over the agents, by name."""
@@ -58,35 +61,60 @@ def after_slot(ledger: Ledger, method: Method, update_count: int) -> Ledger:
     """
     period, slot = divmod(update_count, int(method.sync_period))
     active = method.local_updates[period % len(method.local_updates)] > slot
-    links = (method.rounds != 0) & ~np.eye(method.num_agents, dtype=bool)
-    uploads, downloads = _post(method, period, update_count)
+    uploads, downloads = post(method, update_count)
+    links = _links(method)
     return Ledger(
         uploads=ledger.uploads + uploads,
         downloads=ledger.downloads + downloads,
         updates=ledger.updates + active,
-        exchanges=ledger.exchanges + np.count_nonzero(links, axis=(0, 1)),
-        mixings=ledger.mixings + np.count_nonzero(links, axis=(0, 2)),
+        exchanges=ledger.exchanges + links,
+        mixings=ledger.mixings + links,
+        relays=ledger.relays + _relays(method, period, uploads, downloads),
     )
 
 
 def bytes_sent(ledger: Ledger, sizes: MessageSizes) -> int:
     """Bytes of all messages so far, both ways."""
     total = ledger.totals()
-    with_virtual = total["uploads"] + total["downloads"]
+    with_virtual = total["uploads"] + total["downloads"] + total["relays"]
     return with_virtual * sizes.upload + total["exchanges"] * sizes.exchange
 
 
-def _post(method: Method, period: int, update_count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Who sends to the virtual agent after this slot, and who hears from it."""
+def post(method: Method, update_count: int) -> tuple[Counts, Counts]:
+    """Who sends to the virtual agent after the slot that follows so many, and who hears from it."""
+    period = update_count // int(method.sync_period)
     if method.is_delayed:
         everybody = np.ones(method.num_agents, np.int64)
         return everybody, everybody * ((update_count + 1) % method.adopt_every == 0)
     if (update_count + 1) % int(method.sync_period) != 0:
         nobody = np.zeros(method.num_agents, np.int64)
         return nobody, nobody
-    counted = method.averaging[period % len(method.averaging)] != 0
-    others = counted & ~np.eye(method.num_agents, dtype=bool)
+    groups = method.groups[period % len(method.groups)]
+    counted = method.counted[period % len(method.counted)] > 0
+    others = np.bincount(groups, counted, method.num_agents)[groups] - counted
+    together = np.bincount(groups, minlength=method.num_agents)[groups] > 1
     # One that was away has nothing to report, unless its neighbours moved it.
     moved = method.local_updates[period % len(method.local_updates)] > 0
-    moved |= int(method.consensus_rounds) > 0
-    return (others.any(axis=0) & moved).astype(np.int64), others.any(axis=1).astype(np.int64)
+    moved |= _links(method) > 0
+    return (counted & together & moved).astype(np.int64), (others > 0).astype(np.int64)
+
+
+def _relays(method: Method, period: int, uploads: Counts, downloads: Counts) -> Counts:
+    """What edges send on to the root, and what comes back: one message for all their agents."""
+    agents, edges = method.num_agents, method.edge_agents.astype(np.int64)
+    if not edges.any():
+        return np.zeros(agents, np.int64)
+    groups = method.groups[period % len(method.groups)]
+    edges_of_groups = np.unique(groups * agents + edges) // agents
+    shared = np.bincount(edges_of_groups, minlength=agents)[groups] > 1
+    up, down = (
+        np.bincount(edges[shared & (sent > 0)], minlength=agents) > 0
+        for sent in (uploads, downloads)
+    )
+    return up.astype(np.int64) + down
+
+
+def _links(method: Method) -> Counts:
+    """Neighbours of each agent, over all rounds of a slot; a round is symmetric."""
+    own = np.diagonal(method.rounds, axis1=1, axis2=2)
+    return np.count_nonzero(method.rounds, axis=(0, 2)) - np.count_nonzero(own, axis=0)

@@ -7,16 +7,28 @@ shapes share one program (`padded` makes shapes equal).
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from fmarl.errors import BadInput, require
+from fmarl.federation.robust import ROBUST
 from fmarl.theory.plan import Plan, make_plan
+
+
+class Attack(eqx.Module):
+    """Who lies about what it found, and how; `attack.py` says what is sent instead."""
+
+    attackers: Bool[np.ndarray, " agent"]
+    factor: Float[np.ndarray, ""]
+    """What a found step is multiplied with."""
+    noise: Float[np.ndarray, ""]
+    """Standard deviation of what is added to it instead; 0 for none."""
 
 
 class Method(eqx.Module):
     """How agents learn together.
 
-    Entries of the axes `period` and `cycle` are used one per period, then again from the first.
+    Entries of the axes `period`, `cycle` and `turn` are used one per period, then again from the
+    first.
     """
 
     learning_rate: Float[np.ndarray, ""]
@@ -31,19 +43,35 @@ class Method(eqx.Module):
     """E: exchanges with neighbours before each update."""
     mixing: Float[np.ndarray, "round agent agent"]
     """W_1 … W_E: symmetric, rows sum to one. Matrices past E are padding."""
-    averaging: Float[np.ndarray, "cycle agent agent"]
-    """Whose parameters agent i averages at the end of a period: entry (i, l) is how much l counts.
-    All ones: the virtual agent. The identity: nobody but itself, independent learning."""
+    groups: Int[np.ndarray, "cycle agent"]
+    """Who averages with whom at the end of a period: agents of the same number, 0 … m−1. All zero:
+    the virtual agent. 0 … m−1: each alone, independent learning."""
+    counted: Float[np.ndarray, "turn agent"]
+    """How much each agent counts in its group's average; a group without counts stays as it is."""
+    edge_agents: Int[np.ndarray, " agent"]
+    """The edge virtual agent that each agent sends to, by number. All zero: there is but one. Where
+    agents of several are averaged together, the edges send on to a root."""
+    attack: Attack | None = None
+    """Who lies; None if all are honest."""
     uplink_delay: int = eqx.field(static=True, default=0)
     """Slots that a gradient travels to the virtual agent."""
     downlink_delay: int = eqx.field(static=True, default=0)
     """Slots that parameters travel back."""
     adopt_every: int = eqx.field(static=True, default=1)
     """Slots between two adoptions of what has arrived; used with delays only."""
+    aggregate: str = eqx.field(static=True, default="mean")
+    """What the virtual agent makes of the rows: the mean, or a rule of `robust.ROBUST`."""
+    tolerated: int = eqx.field(static=True, default=0)
+    """f: liars that a robust rule is to withstand, where it asks."""
+    renormalise: bool = eqx.field(static=True, default=False)
+    """Whether an agent that is away is left out of the average, rather than a step of zero in it.
+    `absence.without` reads it; here `counted` says the same of agents known to be away."""
 
     def __check_init__(self) -> None:
         _check_shapes(self)
         _check_schedule(self)
+        _check_average(self)
+        _check_rule(self)
         _check_delays(self)
         # The rest is what every plan must satisfy; idle agents are allowed here, not there.
         make_plan(
@@ -65,6 +93,12 @@ class Method(eqx.Module):
         return self.mixing[: int(self.consensus_rounds)].astype(float)
 
     @property
+    def averages_all(self) -> bool:
+        """Whether there is always one average, in which all agents count the same."""
+        together = self.groups == self.groups[:, :1]
+        return bool(together.all() and (self.counted == 1).all())
+
+    @property
     def is_delayed(self) -> bool:
         """Whether messages to and from the virtual agent take time."""
         return self.uplink_delay > 0 or self.downlink_delay > 0 or self.adopt_every > 1
@@ -72,15 +106,15 @@ class Method(eqx.Module):
     def plan(self, total_updates: int) -> Plan:
         """The method as the theory sees it: what bounds and costs are computed from.
 
-        Raises `BadInput` for methods that no bound covers: delays, agents that come and go, and
-        averages that are not over all agents.
+        Raises `BadInput` for methods that no bound covers: delays, agents that come and go or lie,
+        and whatever is not the mean of all agents.
         """
         fixed = len(self.local_updates) == 1 and bool((self.local_updates >= 1).all())
-        covered = fixed and not self.is_delayed and bool((self.averaging == 1).all())
-        if not covered:
+        honest = self.attack is None and self.aggregate == "mean"
+        if not (fixed and honest and self.averages_all and not self.is_delayed):
             raise BadInput(
-                "this method has no bound: bounds need one schedule of τ_i >= 1, no delays and an "
-                "average of all agents. Compare it by its measured gradient norm."
+                "this method has no bound: bounds need one schedule of τ_i >= 1, no delays, no "
+                "attack and the mean of all agents. Compare it by its measured gradient norm."
             )
         return make_plan(
             sync_period=int(self.sync_period),
@@ -100,10 +134,16 @@ def make_method(
     local_updates: Int[np.ndarray, "... agent"] | None = None,
     decay: Float[np.ndarray, " slot"] | None = None,
     mixing: Float[np.ndarray, "round agent agent"] | None = None,
-    averaging: Float[np.ndarray, "... agent agent"] | None = None,
+    groups: Int[np.ndarray, "... agent"] | None = None,
+    counted: Float[np.ndarray, "... agent"] | None = None,
+    edge_agents: Int[np.ndarray, " agent"] | None = None,
+    attack: Attack | None = None,
     uplink_delay: int = 0,
     downlink_delay: int = 0,
     adopt_every: int = 1,
+    aggregate: str = "mean",
+    tolerated: int = 0,
+    renormalise: bool = False,
 ) -> Method:
     """A method from the parts that differ from synchronous averaging; the rest is filled in.
 
@@ -116,7 +156,9 @@ def make_method(
     if local_updates is None:
         local_updates = np.full((1, num_agents), sync_period)
     mixing = np.zeros((0, num_agents, num_agents)) if mixing is None else mixing
-    averaging = np.ones((1, num_agents, num_agents)) if averaging is None else averaging
+    groups = np.zeros(num_agents, int) if groups is None else groups
+    counted = np.ones(num_agents) if counted is None else counted
+    edge_agents = np.zeros(num_agents, int) if edge_agents is None else edge_agents
     return Method(
         learning_rate=np.asarray(learning_rate, float),
         sync_period=np.asarray(sync_period, np.int32),
@@ -124,10 +166,16 @@ def make_method(
         decay=np.ones(sync_period) if decay is None else decay,
         consensus_rounds=np.asarray(len(mixing), np.int32),
         mixing=mixing,
-        averaging=averaging.reshape(-1, *averaging.shape[-2:]).astype(float),
+        groups=np.atleast_2d(groups).astype(np.int32),
+        counted=np.atleast_2d(counted).astype(float),
+        edge_agents=edge_agents.astype(np.int32),
+        attack=attack,
         uplink_delay=uplink_delay,
         downlink_delay=downlink_delay,
         adopt_every=adopt_every,
+        aggregate=aggregate,
+        tolerated=tolerated,
+        renormalise=renormalise,
     )
 
 
@@ -153,12 +201,15 @@ def padded(method: Method, slots: int, rounds: int) -> Method:
 
 def _check_shapes(method: Method) -> None:
     agents = method.num_agents
-    square = (agents, agents)
-    fits = method.mixing.shape[1:] == square and method.averaging.shape[1:] == square
+    mixed, grouped, counted = (
+        array.shape[1:] for array in (method.mixing, method.groups, method.counted)
+    )
+    lists = [method.edge_agents, *([method.attack.attackers] if method.attack else [])]
+    fit = all(shape == (agents,) for shape in (grouped, counted, *(one.shape for one in lists)))
     require(
-        fits,
-        f"mixing and averaging of shapes {method.mixing.shape[1:]}, {method.averaging.shape[1:]}",
-        f"{agents} × {agents}, as many agents as there are τ_i",
+        mixed == (agents, agents) and fit,
+        f"mixing, groups and counted of shapes {mixed}, {grouped}, {counted}",
+        f"{agents} agents in each, as many as there are τ_i",
         "Make all for the same number of agents.",
     )
     slots, rounds = int(method.sync_period), int(method.consensus_rounds)
@@ -184,13 +235,43 @@ def _check_schedule(method: Method) -> None:
         "one agent or more with τ_i >= 1",
         "Let more agents take part.",
     )
-    counted = method.averaging
-    sound = len(counted) >= 1 and bool(np.isfinite(counted).all() and (counted >= 0).all())
+
+
+def _check_average(method: Method) -> None:
+    groups, counted = method.groups, method.counted
     require(
-        sound and bool((counted.sum(axis=2) > 0).all()),
-        "averaging",
-        "finite weights of 0 or more, and every agent counts somebody",
-        "Use ones for the virtual agent, the identity for none.",
+        len(groups) >= 1 and bool(((groups >= 0) & (groups < method.num_agents)).all()),
+        f"groups = {groups.tolist()!s:.60}",
+        f"numbers from 0 to {method.num_agents - 1}, one for each agent",
+        "Use zeros for the virtual agent, 0, 1, 2 … for none.",
+    )
+    require(
+        len(counted) >= 1 and bool((np.isfinite(counted) & (counted >= 0)).all()),
+        f"counted = {counted.tolist()!s:.60}",
+        "finite weights of 0 or more, one for each agent",
+        "Use ones.",
+    )
+
+
+def _check_rule(method: Method) -> None:
+    """A robust rule speaks of one group of equals, large enough for the liars it tolerates."""
+    words, word = ["mean", *ROBUST], method.aggregate
+    require(word in words, f"aggregate = {word!r:.40}", f"one of {', '.join(words)}", "Choose one.")
+    if word == "mean":
+        return
+    require(
+        method.averages_all and not method.renormalise,
+        f"aggregate = {word} over groups, or over those present",
+        "one virtual agent for all agents, each counted the same",
+        "Use the mean, or leave out hierarchy and renormalise.",
+    )
+    liars, agents = method.tolerated, method.num_agents
+    fewest = ROBUST[word].fewest_agents(liars)
+    require(
+        liars >= 0 and agents >= fewest,
+        f"aggregate = {word} with {liars} bad agents tolerated among {agents}",
+        f"{fewest} agents or more",
+        "Tolerate fewer, or train more agents.",
     )
 
 
@@ -202,7 +283,7 @@ def _check_delays(method: Method) -> None:
         "0 to 10000 slots",
         "Give delays in slots.",
     )
-    plain = int(method.sync_period) == 1 and bool((method.averaging == 1).all())
+    plain = int(method.sync_period) == 1 and method.averages_all
     require(
         not method.is_delayed or plain,
         f"delays with sync_period = {int(method.sync_period)}",

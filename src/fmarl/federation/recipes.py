@@ -12,7 +12,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fmarl.errors import BadInput, require
+from fmarl.federation.attack import read_attack
 from fmarl.federation.method import Method, make_method
+from fmarl.federation.robust import ROBUST
 from fmarl.federation.words import read_local_updates, read_mixing, read_range
 from fmarl.theory import exponential_decay
 
@@ -53,10 +55,25 @@ class MethodConfig:
     same) or renormalise (left out)."""
     delay_slots: int = 12
     """Slots that each message takes, with the delayed methods; 12 are the paper's 2 epochs."""
+    hierarchy: int = 0
+    """q: an edge virtual agent in each world averages its agents every period, and a root averages
+    all every q periods; 0 for one virtual agent."""
+    aggregate: str = "mean"
+    """What the virtual agent makes of its agents: mean, or against liars median, trimmed,
+    centred-clip or krum."""
+    tolerated: int = 1
+    """f: bad agents that trimmed and krum withstand."""
+    attack: str = ""
+    """The last F agents lie: sign-flip:F, sign-flip:F:10 (and ten times as far), scale:F:100 or
+    noise:F:1.0 (standard deviation)."""
 
 
-def make_from_config(config: MethodConfig, num_agents: int, periods: int, seed: int) -> Method:
+def make_from_config(
+    config: MethodConfig, num_agents: int, periods: int, seed: int, num_worlds: int = 1
+) -> Method:
     """The method that a config describes; `periods` and `seed` matter where something is drawn.
+
+    Agents are divided evenly over the worlds, those of the first world first.
 
     >>> config = MethodConfig(method="decay", local_updates="1-15")
     >>> make_from_config(config, num_agents=7, periods=200, seed=0).local_updates.tolist()
@@ -68,7 +85,7 @@ def make_from_config(config: MethodConfig, num_agents: int, periods: int, seed: 
     )
     recipe = METHODS[config.method]
     _refuse_unused(config, recipe)
-    return recipe.make(config, Team(num_agents, max(periods, 1), seed))
+    return recipe.make(config, Team(num_agents, max(periods, 1), seed, num_worlds))
 
 
 class Team(NamedTuple):
@@ -78,6 +95,8 @@ class Team(NamedTuple):
     periods: int
     """Periods of the whole run, for what is drawn anew in each."""
     seed: int
+    num_worlds: int = 1
+    """Worlds that the agents are divided over, evenly and in order."""
 
 
 class Recipe(NamedTuple):
@@ -93,13 +112,13 @@ def _independent(config: MethodConfig, team: Team) -> Method:
         team.num_agents,
         learning_rate=config.learning_rate,
         sync_period=config.sync_period,
-        averaging=np.eye(team.num_agents),
+        groups=np.arange(team.num_agents),
     )
 
 
 def _synchronous(config: MethodConfig, team: Team) -> Method:
     """Average after every update: τ = 1."""
-    return make_method(team.num_agents, learning_rate=config.learning_rate)
+    return make_method(team.num_agents, **_aggregated(config, team))
 
 
 def _periodic(config: MethodConfig, team: Team) -> Method:
@@ -132,7 +151,7 @@ def _delayed(config: MethodConfig, team: Team, adopt_every: int = 1) -> Method:
     """FIRL_syn: both links are late; the virtual agent and the agents step in every slot."""
     return make_method(
         team.num_agents,
-        learning_rate=config.learning_rate,
+        **_aggregated(config, team),
         uplink_delay=config.delay_slots,
         downlink_delay=config.delay_slots,
         adopt_every=adopt_every,
@@ -145,33 +164,75 @@ def _delayed_adoption(config: MethodConfig, team: Team) -> Method:
 
 
 _PERIOD = ("sync_period",)
-_VARIED = (*_PERIOD, "local_updates", "step_seconds", "participation", "missing")
+_ROBUST = ("aggregate", "tolerated", "attack")
+_VARIED = (
+    *_PERIOD,
+    *("local_updates", "step_seconds", "participation", "missing", "hierarchy"),
+    *_ROBUST,
+)
 _DECAY = ("decay_rate", "decay_weights")
 _GRAPH = ("graph", "weights", "consensus_step", "consensus_rounds")
 
 METHODS: dict[str, Recipe] = {
     "independent": Recipe(_PERIOD, _independent),
-    "synchronous": Recipe((), _synchronous),
+    "synchronous": Recipe(_ROBUST, _synchronous),
     "periodic": Recipe(_VARIED, _periodic),
     "variation-aware": Recipe(_VARIED, _periodic),
     "decay": Recipe((*_VARIED, *_DECAY), _decayed),
     "consensus": Recipe((*_VARIED, *_GRAPH), _consensus),
     "decay-consensus": Recipe((*_VARIED, *_DECAY, *_GRAPH), _decay_consensus),
-    "delayed": Recipe(("delay_slots",), _delayed),
-    "delayed-adoption": Recipe(("delay_slots",), _delayed_adoption),
+    "delayed": Recipe(("delay_slots", *_ROBUST), _delayed),
+    "delayed-adoption": Recipe(("delay_slots", *_ROBUST), _delayed_adoption),
 }
 """From the word of the command line to a recipe."""
 
 
 def _averaged(config: MethodConfig, team: Team) -> dict:
-    """Parts that all methods with a virtual agent have in common."""
+    """Parts that all methods with a virtual agent and a period have in common."""
     updates = _local_updates(config, team)
     return {
-        "learning_rate": config.learning_rate,
         "sync_period": config.sync_period,
         "local_updates": updates,
-        "averaging": _averaging(config, team, updates),
+        **_aggregated(config, team),
+        **_absence(config, updates),
+        **_levels(config, team),
     }
+
+
+def _aggregated(config: MethodConfig, team: Team) -> dict:
+    """Parts that all methods with a virtual agent have in common: what it makes of what is sent."""
+    rule = ROBUST.get(config.aggregate)
+    asks = rule is not None and rule.uses_tolerated
+    if config.tolerated != MethodConfig.tolerated and not asks:
+        askers = " and ".join(word for word, other in ROBUST.items() if other.uses_tolerated)
+        raise BadInput(
+            f"tolerated = {config.tolerated} is not used by aggregate {config.aggregate:.40}: "
+            f"{askers} use it. Choose one of these, or leave it out."
+        )
+    return {
+        "learning_rate": config.learning_rate,
+        "aggregate": config.aggregate,
+        "tolerated": config.tolerated if asks else 0,
+        "attack": read_attack(config.attack, team.num_agents),
+    }
+
+
+def _levels(config: MethodConfig, team: Team) -> dict:
+    """One virtual agent, or one at the edge of each world and a root that meets every q periods."""
+    turns = config.hierarchy
+    require(0 <= turns <= 1000, f"hierarchy = {turns}", "0 to 1000 periods", "Use 5, say.")
+    if turns == 0:
+        return {}
+    require(
+        team.num_worlds >= 2,
+        f"hierarchy = {turns} with one world",
+        "several worlds, an edge virtual agent for each",
+        "Set num_worlds to 2 or more, or leave the hierarchy out.",
+    )
+    worlds = np.arange(team.num_agents) * team.num_worlds // team.num_agents
+    groups = np.tile(worlds, (turns, 1))
+    groups[-1] = 0
+    return {"groups": groups, "edge_agents": worlds}
 
 
 def _local_updates(config: MethodConfig, team: Team) -> Int[np.ndarray, "period agent"]:
@@ -194,16 +255,13 @@ def _local_updates(config: MethodConfig, team: Team) -> Int[np.ndarray, "period 
     return np.where(order < present, updates, 0)
 
 
-def _averaging(
-    config: MethodConfig, team: Team, updates: Int[np.ndarray, "period agent"]
-) -> Float[np.ndarray, "cycle agent agent"]:
-    """Who counts in the average: all, or with `renormalise` those that took part."""
+def _absence(config: MethodConfig, updates: Int[np.ndarray, "period agent"]) -> dict:
+    """What agents that are away count as: a step of zero, or with `renormalise` nothing."""
     words = ("zero", "renormalise")
     require(config.missing in words, f"missing = {config.missing!r}", " or ".join(words), "Choose.")
     if config.missing == "zero":
-        return np.ones((1, team.num_agents, team.num_agents))
-    counted = (updates > 0).astype(float)
-    return np.repeat(counted[:, None, :], team.num_agents, axis=1)
+        return {}
+    return {"counted": (updates > 0).astype(float), "renormalise": True}
 
 
 def _decay(config: MethodConfig) -> Float[np.ndarray, " slot"]:

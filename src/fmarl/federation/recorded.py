@@ -4,7 +4,7 @@ What decides a run is its experiment in `run.json`; this is what the experiment 
 numbers and all, so that whoever looks at a run need not work it out again.
 """
 
-from dataclasses import dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,18 @@ class RecordedMethod:
     links: list[list[list[int | float]]]
     """Per round, who mixes with whom and how much: (i, l, weight) with i < l."""
     averages: str
-    """Who counts in an average: all, none (independent learning) or some."""
+    """Who counts in an average: all, some, groups (several averages, at some time or always) or
+    none (independent learning)."""
+    groups: list[list[int]] = field(default_factory=list)
+    """Who averages with whom: a number per agent, a row per period, then again from the first."""
+    edge_agents: list[int] = field(default_factory=list)
+    """The edge virtual agent of each agent; empty without a hierarchy."""
+    aggregate: str = "mean"
+    tolerated: int = 0
+    attackers: list[int] = field(default_factory=list)
+    """Agents that lie about what they found."""
+    attack_factor: float = 1.0
+    attack_noise: float = 0.0
 
     @cached_property
     def mixing(self) -> Float[np.ndarray, "round agent agent"]:
@@ -79,11 +90,12 @@ class RecordedMethod:
     @property
     def is_bounded(self) -> bool:
         """Whether the bounds speak of it: as `Method.plan`."""
-        return self.plan is not None and self.averages == "all"
+        honest = self.aggregate == "mean" and not self.attackers
+        return self.plan is not None and self.averages == "all" and honest
 
     def expected(self, update_count: int) -> Overheads | None:
         """The closed form of what is done in so many slots; None if there is none."""
-        if self.plan is None or self.averages == "some":
+        if self.plan is None or self.averages in ("some", "groups"):
             return None
         counts = overheads_after(self.plan, update_count)
         alone = self.averages == "none" or self.num_agents == 1  # nobody to average with
@@ -105,13 +117,24 @@ def describe_method(method: "Method", total_updates: int, updates_per_epoch: int
         "local_updates": method.local_updates.tolist(),
         "decay": method.decay[: int(method.sync_period)].astype(float).tolist(),
         "links": [_links(matrix) for matrix in method.rounds],
-        "averages": _who_counts(method.averaging),
+        "averages": _who_counts(method),
+        "groups": method.groups.tolist(),
+        "edge_agents": method.edge_agents.tolist() if method.edge_agents.any() else [],
+        "aggregate": method.aggregate,
+        "tolerated": method.tolerated,
+        **_attack(method),
     }
 
 
 def read_method(facts: dict[str, Any]) -> RecordedMethod:
     """What `describe_method` has written."""
-    return RecordedMethod(**{name: facts[name] for name in RecordedMethod.__dataclass_fields__})
+    names = [one.name for one in fields(RecordedMethod) if one.name in facts or _is_needed(one)]
+    return RecordedMethod(**{name: facts[name] for name in names})
+
+
+def _is_needed(part: Field) -> bool:
+    """Whether all versions wrote it; what came later has a value for those that did not."""
+    return part.default is MISSING and part.default_factory is MISSING
 
 
 def _links(matrix: Float[np.ndarray, "agent agent"]) -> list[list[int | float]]:
@@ -119,8 +142,20 @@ def _links(matrix: Float[np.ndarray, "agent agent"]) -> list[list[int | float]]:
     return [[int(i), int(j), float(matrix[i, j])] for i, j in pairs]
 
 
-def _who_counts(averaging: Float[np.ndarray, "cycle agent agent"]) -> str:
-    if bool((averaging == 1).all()):
+def _who_counts(method: "Method") -> str:
+    if method.averages_all:
         return "all"
-    alone = averaging == np.eye(averaging.shape[-1])
-    return "none" if bool(alone.all()) else "some"
+    if bool((method.groups == method.groups[:, :1]).all()):
+        return "some"
+    alone = all(np.bincount(groups).max() == 1 for groups in method.groups)
+    return "none" if alone else "groups"
+
+
+def _attack(method: "Method") -> dict[str, Any]:
+    if method.attack is None:
+        return {}
+    return {
+        "attackers": np.flatnonzero(method.attack.attackers).tolist(),
+        "attack_factor": method.attack.factor.item(),
+        "attack_noise": method.attack.noise.item(),
+    }

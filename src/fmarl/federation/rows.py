@@ -1,67 +1,63 @@
 """Arithmetic on rows, one row per agent: the only sums over agents that there are.
 
-Up to `IN_ORDER` agents a sum runs in agent order, term by term, so that it gives the same bits
-wherever it is computed; a missing neighbour is an exact zero. Past that a matrix product takes
-over: it is faster, and its bits depend on the machine.
+Up to `IN_ORDER` agents every agent is computed as if it were alone, and a sum runs in agent order,
+term by term: the bits are the same wherever it is computed, and a missing neighbour is an exact
+zero. Past that, agents are mapped together and a matrix product takes over: faster, and the bits
+depend on the machine and on how many there are.
 """
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float
 
-IN_ORDER = 32
-"""Most agents whose rows are added one after another."""
+IN_ORDER = 256
+"""Most agents that are computed one after another."""
+UNROLLED = 32
+"""Most terms of a sum that are written out for the compiler; more are added in a loop."""
 
+Row = Float[Array, " parameter"]
 Rows = Float[Array, "agent parameter"]
-Weights = Float[Array, "agent agent"]
+Weights = Float[Array, "some agent"]
 
 
-def combine_rows(weights: Weights, rows: Rows) -> Rows:
-    """Row i becomes Σ_l weights[i, l] rows[l], added in the order of l."""
+def combine_rows(weights: Weights, rows: Rows) -> Float[Array, "some parameter"]:
+    """Row i becomes Σ_l weights[i, l] rows[l], added in the order of l; for some agents or all."""
+    weights = jnp.asarray(weights, rows.dtype)
     if len(rows) > IN_ORDER:
         return jnp.matmul(weights, rows, precision=jax.lax.Precision.HIGHEST)
-    terms = (weights[:, agent, None] * rows[agent][None] for agent in range(len(rows)))
-    return reduce(jnp.add, terms)
+
+    def term(agent: Any) -> Array:
+        return weights[:, agent, None] * rows[agent][None]
+
+    if len(rows) <= UNROLLED:
+        return reduce(jnp.add, map(term, range(len(rows))))
+    return jax.lax.fori_loop(1, len(rows), lambda agent, total: total + term(agent), term(0))
 
 
-def average_rows(weights: Weights, rows: Rows) -> Rows:
-    """Row i becomes the mean of the rows that its weights count.
-
-    Dividing by the sum of the weights, rather than weighting with rounded shares, makes the average
-    of equal rows come out equal, and leaves an agent that counts only itself untouched.
-    """
-    return combine_rows(weights, rows) / weights.sum(axis=1, keepdims=True)
-
-
-def scale_rows(factors: Float[Array, " agent"], rows: Rows) -> Rows:
-    """Multiply each row by its factor; a factor of zero also silences what is not a number."""
-    return jnp.where(factors[:, None] == 0, jnp.zeros_like(rows), factors[:, None] * rows)
-
-
-def keep_rows(chosen: Bool[Array, " agent"], new: Any, old: Any) -> Any:
-    """Trees of rows: the new ones of the chosen agents, the old ones of the others."""
-    return jax.tree.map(
-        lambda one, other: jnp.where(chosen.reshape(-1, *[1] * (one.ndim - 1)), one, other),
-        new,
-        old,
-    )
-
-
-def finite_rows(tree: Any) -> Bool[Array, " agent"]:
-    """Which agents have only finite numbers in a tree of rows."""
+def all_finite(tree: Any) -> Bool[Array, ""]:
+    """Whether one agent's numbers are all finite."""
     leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.floating)]
-    flags = [jnp.isfinite(leaf).reshape(len(leaf), -1).all(axis=1) for leaf in leaves]
-    return reduce(jnp.logical_and, flags)
+    return reduce(jnp.logical_and, [jnp.isfinite(leaf).all() for leaf in leaves])
 
 
-def average_tree(weights: Weights, tree: Any) -> Any:
-    """Average a tree of rows, such as the target networks of all agents."""
-    _, restore = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], tree))
-    return jax.vmap(restore)(average_rows(weights, flat_rows(tree)))
+def stacked(trees: Sequence[Any]) -> Any:
+    """Trees of all agents as one, the agents in front; in NumPy, for half of it is never used."""
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
+
+
+def unstacked(tree: Any, agents: int, axis: int = 0) -> list[Any]:
+    """A tree for each agent, from one in which agents are an axis of every leaf; copies nothing."""
+    leaves, structure = jax.tree.flatten(tree)
+    in_front = [np.moveaxis(np.asarray(leaf), axis, 0) for leaf in leaves]
+    return [
+        jax.tree.unflatten(structure, [leaf[agent] for leaf in in_front]) for agent in range(agents)
+    ]
 
 
 def flat_rows(tree: Any) -> Rows:

@@ -7,18 +7,23 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from fmarl.federation.aggregation import aggregate_rows
+from fmarl.federation.attack import attacked
 from fmarl.federation.delay import Mail, by_mail
 from fmarl.federation.method import Method
 from fmarl.federation.rows import (
+    IN_ORDER,
+    Row,
     Rows,
-    average_rows,
-    average_tree,
+    all_finite,
     combine_rows,
-    finite_rows,
-    keep_rows,
-    scale_rows,
+    flat_rows,
+    stacked,
+    unstacked,
 )
 
 
@@ -45,6 +50,21 @@ class Learner(NamedTuple):
     """What becomes of the memories when parameters are averaged."""
 
 
+class Lesson(NamedTuple):
+    """What one agent found in a slot."""
+
+    step: Row
+    """The pseudo-gradient as far as it counts; zeros for an idle agent."""
+    memory: Any
+    metrics: dict[str, Float[Array, ""]]
+    active: Bool[Array, ""]
+    """Whether it finished a step."""
+    finite: Bool[Array, ""]
+    """Whether its step was made of finite numbers; if not it counts as idle."""
+    found: Row
+    """The pseudo-gradient as it was found: before decay, mask and mixing."""
+
+
 class Report(NamedTuple):
     """What happened in a slot, one entry per agent."""
 
@@ -57,8 +77,51 @@ class Report(NamedTuple):
     """The pseudo-gradients as the agents found them: before decay, mask and mixing."""
 
 
+class Stages(NamedTuple):
+    """What happens in a slot, each a compiled program of its own.
+
+    `learn` and `mix` are for one agent: here they are called once per agent, and on a cluster every
+    agent calls them in its own process. The same program gives the same bits; compiled together
+    with others, a product and a sum may be melted into one rounding. Past `IN_ORDER` agents there
+    are programs for all agents at once, which are faster and promise no such thing.
+    """
+
+    learn: Callable[..., Lesson]
+    """`(method, agent, row, memory, transitions, key, update_count)`; the memory is used up."""
+    learn_all: Callable[..., Lesson]
+    """`(method, parameters, memory, transitions, key, update_count)`."""
+    mix: Callable[..., Row]
+    """`(method, round, agent, rows)`."""
+    mix_all: Callable[[Method, Rows], Rows]
+    move: Callable[[Method, Any, Any], Any]
+    """`(method, parameters, steps)`: of one agent or of all."""
+    average: Callable[..., Rows]
+    """`(method, period, rows)`: what the virtual agent does when a period is over."""
+    shared: Callable[[Any], Rows | None]
+    """What is averaged of the agents' memories beside the parameters; None if nothing is."""
+    adopt: Callable[[Any, Rows | None], Any]
+    """Memories with the average of what they share."""
+    deliver: Callable[..., tuple[Rows, Mail]]
+    """`(method, mail, parameters, steps, update_count)`: with delays, instead of an average."""
+
+
+def make_stages(learner: Learner) -> Stages:
+    """The stages of an algorithm's slots, compiled when first called."""
+    return Stages(
+        learn=jax.jit(partial(learn, learner), donate_argnums=3),
+        learn_all=jax.jit(partial(_learn_all, learner), donate_argnums=2),
+        mix=jax.jit(mix),
+        mix_all=jax.jit(_mix_all),
+        move=jax.jit(move),
+        average=jax.jit(aggregate_rows),
+        shared=jax.jit(partial(shared_rows, learner)),
+        adopt=jax.jit(partial(adopted, learner), donate_argnums=0),
+        deliver=jax.jit(by_mail),
+    )
+
+
 def federated_update(
-    method: Method, learner: Learner, state: TrainState, transitions: Any, key: PRNGKeyArray
+    method: Method, stages: Stages, state: TrainState, transitions: Any, key: PRNGKeyArray
 ) -> tuple[TrainState, Report]:
     """Let every agent learn from its slot, exchange what it found, step, and average when due.
 
@@ -66,66 +129,157 @@ def federated_update(
     Differs from the paper: k counts slots, not agents, and averages follow when (k+1) mod τ = 0
     (E8, E12); idle agents apply the mixed row too, or the mean would not be kept (E9).
     """
-    period, slot = jnp.divmod(state.update_count, method.sync_period)
-    keys = _agent_keys(key, state.update_count, len(state.parameters))
-
-    # Every agent learns alone, from its own transitions (the second axis; the first is time).
-    learn_alone = jax.vmap(learner.local_update, in_axes=(0, 0, 1, 0, None))
-    found, memory, metrics = learn_alone(
-        state.parameters, state.memory, transitions, keys, method.learning_rate
-    )
-
-    # Who has finished a step in this slot, and how much it is trusted (Eq. 18).
-    reached = state.parameters - method.learning_rate * found
-    finite = finite_rows((found, reached, memory))
-    active = (method.local_updates[period % len(method.local_updates)] > slot) & finite
-    steps = scale_rows(jnp.where(active, method.decay[slot], 0.0), found)
-
-    # Neighbours exchange what they found, one round after another (Eq. 23).
-    def exchange(round_: Int[Array, ""], rows: Rows) -> Rows:
-        return combine_rows(method.mixing[round_], rows)
-
-    if len(method.mixing) > 0:
-        steps = jax.lax.fori_loop(0, method.consensus_rounds, exchange, steps)
-    memory = keep_rows(active, memory, state.memory)  # an idle agent's optimiser stands still
-
-    parameters, memory, mail = _step_and_average(
-        method, learner, state, steps, memory, period, slot + 1 == method.sync_period
-    )
+    one_by_one = len(state.parameters) <= IN_ORDER
+    lesson = (_learned if one_by_one else _learned_at_once)(method, stages, state, transitions, key)
+    steps = jnp.asarray(lesson.step)
+    steps = (_mixed if one_by_one else _mixed_at_once)(method, stages, steps)
+    parameters, memory, mail = _finished(method, stages, state, steps, lesson.memory)
     state = TrainState(parameters, memory, state.update_count + 1, mail)
-    return state, Report(metrics, active, finite, found)
+    return state, Report(lesson.metrics, lesson.active, lesson.finite, lesson.found)
 
 
-def _step_and_average(
-    method: Method,
-    learner: Learner,
-    state: TrainState,
-    steps: Rows,
-    memory: Any,
-    period: Int[Array, ""],
-    due: Bool[Array, ""],
+def _learned(
+    method: Method, stages: Stages, state: TrainState, transitions: Any, key: PRNGKeyArray
+) -> Lesson:
+    """Every agent learns alone, from its own transitions (the second axis; the first is time)."""
+    agents = len(state.parameters)
+    selves = unstacked((state.parameters, state.memory), agents)
+    lived = unstacked(transitions, agents, axis=1)
+    lessons = [
+        stages.learn(method, np.int32(agent), *selves[agent], lived[agent], key, state.update_count)
+        for agent in range(agents)
+    ]
+    return stacked(lessons)
+
+
+def _learned_at_once(
+    method: Method, stages: Stages, state: TrainState, transitions: Any, key: PRNGKeyArray
+) -> Lesson:
+    return stages.learn_all(
+        method, state.parameters, state.memory, transitions, key, state.update_count
+    )
+
+
+def _mixed(method: Method, stages: Stages, rows: Rows) -> Rows:
+    """Neighbours exchange what they found, one round after another."""
+    for round_ in range(int(method.consensus_rounds)):
+        mixed = [stages.mix(method, round_, agent, rows) for agent in range(len(rows))]
+        rows = jnp.asarray(stacked(mixed))
+    return rows
+
+
+def _mixed_at_once(method: Method, stages: Stages, rows: Rows) -> Rows:
+    return stages.mix_all(method, rows) if len(method.mixing) > 0 else rows
+
+
+def _finished(
+    method: Method, stages: Stages, state: TrainState, steps: Rows, memory: Any
 ) -> tuple[Rows, Any, Mail | None]:
-    """Step, and when the period is over let the virtual agent average.
+    """Step, and when the period is over average; with delays, send and receive instead.
 
     Paper: Eqs. (11), (19) and (25).  θ̄ = (1/m) Σ_i θ_i after slot τ−1
     """
     if state.mail is not None:
-        parameters, mail = by_mail(method, state.mail, state.parameters, steps, state.update_count)
-        return parameters, memory, mail
-    parameters = state.parameters - method.learning_rate * steps
-    weights = method.averaging[period % len(method.averaging)]
-    meet = partial(learner.meet, memory, partial(average_tree, weights))
-    parameters, memory = jax.lax.cond(
-        due,
-        lambda: (average_rows(weights, parameters), meet()),
-        lambda: (parameters, memory),
+        given = (state.mail, state.parameters, steps, state.update_count)
+        rows, mail = stages.deliver(method, *given)
+        return rows, memory, mail
+    rows = stages.move(method, state.parameters, steps)
+    period, slot = divmod(int(state.update_count), int(method.sync_period))
+    if slot + 1 < int(method.sync_period):
+        return rows, memory, None
+    shared = stages.shared(memory)
+    averaged = None if shared is None else stages.average(method, period, shared)
+    return stages.average(method, period, rows), stages.adopt(memory, averaged), None
+
+
+def shared_rows(learner: Learner, memories: Any) -> Rows | None:
+    """What is averaged of memories, one row per agent."""
+    met: list[Any] = []
+    learner.meet(memories, lambda tree: met.append(tree) or tree)
+    return flat_rows(met) if met else None
+
+
+def adopted(learner: Learner, memories: Any, rows: Rows | None) -> Any:
+    """Memories in which the rows that `shared_rows` gave are replaced by these."""
+    met: list[Any] = []
+    learner.meet(memories, lambda tree: met.append(tree) or tree)
+    if rows is None:
+        return memories
+    _, restore = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], met))
+    averaged = iter(jax.vmap(restore)(rows))
+    return learner.meet(memories, lambda tree: next(averaged))
+
+
+def _learn_all(
+    learner: Learner,
+    method: Method,
+    parameters: Rows,
+    memory: Any,
+    transitions: Any,
+    key: PRNGKeyArray,
+    update_count: Int[Array, ""],
+) -> Lesson:
+    def learn_alone(agent: Array, row: Array, memory: Any, own: Any) -> Lesson:
+        return learn(learner, method, agent, row, memory, own, key, update_count)
+
+    agents = jnp.arange(len(parameters))
+    mapped = jax.vmap(learn_alone, in_axes=(0, 0, 0, 1))
+    return mapped(agents, parameters, memory, transitions)
+
+
+def learn(
+    learner: Learner,
+    method: Method,
+    agent: Int[Array, ""],
+    row: Row,
+    memory: Any,
+    transitions: Any,
+    key: PRNGKeyArray,
+    update_count: Int[Array, ""],
+) -> Lesson:
+    """What one agent finds in its slot, and how much of it counts.
+
+    Paper: Eq. (18).  D(y) I(τ_i > y) g_i
+    """
+    period, slot = jnp.divmod(update_count, method.sync_period)
+    own_key = jax.random.fold_in(jax.random.fold_in(key, update_count), agent)
+    found, learned, metrics = learner.local_update(
+        row, memory, transitions, own_key, method.learning_rate
     )
-    return parameters, memory, None
+    found = attacked(method, found, agent, own_key)
+    finite = all_finite((found, row - method.learning_rate * found, learned))
+    turns = method.local_updates[period % len(method.local_updates), agent]
+    active = (turns > slot) & finite
+    trust = jnp.where(active, method.decay[slot], 0.0)
+    # No product with zero: what is not finite would stay so.
+    step = jnp.where(trust == 0, jnp.zeros_like(found), trust * found)
+    # An idle agent's optimiser stands still.
+    memory = jax.tree.map(lambda new, old: jnp.where(active, new, old), learned, memory)
+    return Lesson(step, memory, metrics, active, finite, found)
 
 
-def _agent_keys(
-    key: PRNGKeyArray, update_count: Int[Array, ""], agents: int
-) -> Key[Array, " agent"]:
-    """One key per agent and slot, each a function of its own numbers alone."""
-    slot_key = jax.random.fold_in(key, update_count)
-    return jax.vmap(lambda agent: jax.random.fold_in(slot_key, agent))(jnp.arange(agents))
+def mix(
+    method: Method, round_: Int[Array, ""] | int, agent: Int[Array, ""] | int, rows: Rows
+) -> Row:
+    """One agent's exchange with its neighbours; rows of others are not looked at.
+
+    Paper: Eq. (23).  g_i ← Σ_l W_il g_l
+    """
+    return combine_rows(jnp.asarray(method.mixing)[round_, agent][None], rows)[0]
+
+
+def _mix_all(method: Method, rows: Rows) -> Rows:
+    return jax.lax.fori_loop(
+        0,
+        method.consensus_rounds,
+        lambda round_, rows: combine_rows(jnp.asarray(method.mixing)[round_], rows),
+        rows,
+    )
+
+
+def move(method: Method, parameters: Any, steps: Any) -> Any:
+    """Parameters after a step: the row of one agent, or the rows of all.
+
+    Paper: Eq. (16).  θ_i ← θ_i − η g_i
+    """
+    return parameters - method.learning_rate * steps

@@ -139,6 +139,10 @@ def why_no_bound(run: RecordedRun) -> str:
         return "The run kept no slots (sample_slots = 0), so its noise is not known."
     if method is None:
         return "The run did not write down its method."
+    if method.aggregate != "mean":
+        return f"The bounds are about means, and here the virtual agent uses {method.aggregate}."
+    if method.attackers:
+        return "The bounds are about honest agents, and here some lie about what they found."
     if method.averages != "all":
         return "The bounds are about averages of all agents, and here not all are averaged."
     if not method.is_bounded:

@@ -55,7 +55,8 @@ def _caption(has_mixing: bool) -> str:
 
 
 def _cells(method: RecordedMethod) -> list[str]:
-    return [str(method.num_agents), _averaging(method), _local_updates(method), _decay(method)]
+    averaging = "".join([_averaging(method), _rule(method), _liars(method)])
+    return [str(method.num_agents), averaging, _local_updates(method), _decay(method)]
 
 
 def _averaging(method: RecordedMethod) -> str:
@@ -65,8 +66,28 @@ def _averaging(method: RecordedMethod) -> str:
         delays = f"{method.uplink_delay} slots up, {method.downlink_delay} down"
         adoption = f", adopted every {method.adopt_every}" if method.adopt_every > 1 else ""
         return f"every slot, late by {delays}{adoption}"
-    who = " of those present" if method.averages == "some" else ""
-    return f"every {method.sync_period} updates{who}" if method.sync_period > 1 else f"always{who}"
+    often = f"every {method.sync_period} updates" if method.sync_period > 1 else "always"
+    if method.edge_agents:
+        edges, turns = len(set(method.edge_agents)), len(method.groups)
+        return f"{often} in {edges} groups, all every {turns} periods"
+    return often + {"some": " of those present", "groups": " in groups"}.get(method.averages, "")
+
+
+def _rule(method: RecordedMethod) -> str:
+    if method.aggregate == "mean":
+        return ""
+    return f", {method.aggregate}" + (f" (f = {method.tolerated})" if method.tolerated else "")
+
+
+def _liars(method: RecordedMethod) -> str:
+    """Who lies, and how."""
+    if not method.attackers:
+        return ""
+    noise, factor = method.attack_noise, method.attack_factor
+    lie = f"noise of size {noise:g}" if noise > 0 else f"{factor:g} times what is found"
+    who = ", ".join(map(str, method.attackers[:MOST_LISTED]))
+    more = " …" if len(method.attackers) > MOST_LISTED else ""
+    return f"; agents {who}{more} send {lie}"
 
 
 def _local_updates(method: RecordedMethod) -> str:

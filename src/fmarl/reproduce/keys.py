@@ -3,9 +3,10 @@
 import ast
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import fmarl
 from fmarl.engine.experiment import Experiment, describe_experiment
@@ -14,7 +15,13 @@ PACKAGE = Path(fmarl.__file__).parent
 ENTRANCES = ("fmarl.engine.train", "fmarl.engine.serve", "fmarl.worlds.named")
 """Where a run begins: in its own process, in its workers, and in the worlds these make."""
 KEY_LENGTH = 16
-LATER: dict[str, object] = {"baseline": False}
+LATER: dict[str, object] = {
+    "baseline": False,
+    "together.hierarchy": 0,
+    "together.aggregate": "mean",
+    "together.tolerated": 1,
+    "together.attack": "",
+}
 """Settings that came after the first results, with the value that says what was done before them.
 They count only where they say something else, so that results keep their names."""
 
@@ -26,10 +33,19 @@ def key_of(experiment: Experiment) -> str:
     >>> key_of(Experiment(seed=1)) == key_of(Experiment(seed=1)) != key_of(Experiment(seed=2))
     True
     """
-    settings = describe_experiment(experiment)
-    known = {name: value for name, value in settings.items() if LATER.get(name, ...) != value}
-    text = json.dumps(known, sort_keys=True)
+    text = json.dumps(_without_later(describe_experiment(experiment)), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
+
+
+def _without_later(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings, and those in their groups, without what came later and changes nothing."""
+    known = {
+        name: value for name, value in settings.items() if LATER.get(prefix + name, ...) != value
+    }
+    return {
+        name: _without_later(value, f"{prefix}{name}.") if isinstance(value, Mapping) else value
+        for name, value in known.items()
+    }
 
 
 def code_fingerprint() -> str:

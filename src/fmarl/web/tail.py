@@ -35,6 +35,7 @@ SHOWN = (
     "updates",
     "exchanges",
     "mixings",
+    "relays",
     "bytes_sent",
     "ledger",
 )

@@ -8,6 +8,7 @@ import pytest
 from fmarl.federation.delay import Mail, by_mail
 from fmarl.federation.method import make_method, padded
 from fmarl.federation.recipes import MethodConfig, make_from_config
+from fmarl.federation.update import federated_update, make_stages
 from fmarl.reproduce import paper
 from fmarl.theory import exponential_decay
 from fmarl.topology import complete, constant_weights, ring
@@ -142,7 +143,7 @@ def test_a_step_that_is_not_finite_counts_as_none(value):
 
 
 def test_a_step_too_large_for_the_numbers_counts_as_none():
-    method = make_method(AGENTS, learning_rate=1e38, averaging=np.eye(AGENTS))
+    method = make_method(AGENTS, learning_rate=1e38, groups=np.arange(AGENTS))
     noise = np.zeros((1, AGENTS, 3))
     noise[0, 2] = 1e30
     rows = rows_of(run(method, START, noise))
@@ -167,10 +168,8 @@ def test_post_without_delay_is_synchronous_learning():
     assert np.array_equal(held, mail.virtual)
 
 
-def test_the_thirteen_rows_of_table_iv_share_one_compiled_program():
-    update = jax.jit(
-        lambda *given: toy_learner.federated_update(given[0], toy_learner.PLAIN, *given[1:])
-    )
+def test_the_thirteen_rows_of_table_iv_share_their_compiled_programs():
+    stages = make_stages(toy_learner.PLAIN)
     for row in paper.TABLE_4:
         method = make_method(
             7,
@@ -180,8 +179,9 @@ def test_the_thirteen_rows_of_table_iv_share_one_compiled_program():
             mixing=toy_mixing(row),
         )
         state = toy_learner.begin(method, START)
-        update(padded(method, 15, 2), state, np.zeros((1, 7, 3), np.float32), jax.random.key(0))
-    assert update._cache_size() == 1  # type: ignore[attr-defined]
+        slot = np.zeros((1, 7, 3), np.float32)
+        federated_update(padded(method, 15, 2), stages, state, slot, jax.random.key(0))
+    assert stages.learn._cache_size() == 1  # type: ignore[attr-defined]
 
 
 def toy_mixing(row: paper.TableRow) -> np.ndarray | None:
@@ -190,3 +190,16 @@ def toy_mixing(row: paper.TableRow) -> np.ndarray | None:
     if row.graph is None:
         return None
     return constant_weights(graph_from_text(row.graph, 7), 0.1, row.consensus_rounds)
+
+
+def test_mix_gives_an_agent_alone_the_row_that_it_has_among_all():
+    """As on a cluster: it knows its neighbours' rows only, and zeros stand for the others."""
+    mixing = constant_weights(ring(5), 0.2, 1)
+    method, stages = make_method(5, mixing=mixing), toy_learner.PLAIN_STAGES
+    rows = np.random.default_rng(3).normal(size=(5, 9)).astype(np.float32)
+    together = stages.mix_all(method, jnp.asarray(rows))
+    for agent in range(5):
+        known = np.where(mixing[0][agent][:, None] != 0, rows, 0).astype(np.float32)
+        alone = stages.mix(method, 0, agent, jnp.asarray(known))
+        assert np.array_equal(alone, stages.mix(method, 0, agent, jnp.asarray(rows)))
+        np.testing.assert_allclose(alone, together[agent], rtol=1e-6)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fmarl.engine.experiment import Experiment, describe_experiment
 from fmarl.federation.labels import (
     NAMES,
+    TOLERATING,
     USERS,
     differences,
     distinct_labels,
@@ -19,6 +20,7 @@ from fmarl.federation.labels import (
     label_of,
 )
 from fmarl.federation.recipes import METHODS, MethodConfig
+from fmarl.federation.robust import ROBUST
 
 together = st.fixed_dictionaries(
     {
@@ -65,6 +67,12 @@ def _label(**config) -> str:
         ({"method": "delayed"}, "FIRL_syn delay=12"),
         ({"method": "delayed-adoption"}, "FIRL_asy delay=12"),
         ({"participation": 0.5}, "FIRL τ=15 participation=0.5"),
+        ({"hierarchy": 5}, "FIRL τ=15 q=5"),
+        ({"aggregate": "median"}, "FIRL τ=15 median"),
+        (
+            {"aggregate": "krum", "tolerated": 2, "attack": "sign-flip:2:10"},
+            "FIRL τ=15 krum f=2 attack=sign-flip:2:10",
+        ),
     ],
 )
 def test_a_run_is_called_what_the_paper_calls_it(config, label):
@@ -80,6 +88,10 @@ def test_the_settings_that_a_method_uses_are_those_of_its_recipe():
         method: {name for name, users in USERS.items() if method in users} for method in METHODS
     }
     assert mine == {method: set(recipe.uses) for method, recipe in METHODS.items()}
+
+
+def test_the_rules_that_ask_how_many_may_be_bad_are_those_of_the_robust_averages():
+    assert set(TOLERATING) == {word for word, rule in ROBUST.items() if rule.uses_tolerated}
 
 
 def test_a_run_of_another_version_still_has_a_label():

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.federation.ledger import after_slot, empty_ledger
+from fmarl.federation.absence import without
+from fmarl.federation.ledger import Ledger, MessageSizes, after_slot, bytes_sent, empty_ledger
+from fmarl.federation.method import Method
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 
 
-def _make(agents: int = 7, periods: int = 50, seed: int = 0, **words: Any):
-    return make_from_config(MethodConfig(**words), agents, periods, seed)
+def _make(agents: int = 7, periods: int = 50, seed: int = 0, worlds: int = 1, **words: Any):
+    return make_from_config(MethodConfig(**words), agents, periods, seed, worlds)
 
 
 @pytest.mark.parametrize("word", METHODS)
@@ -53,10 +55,11 @@ def test_drawn_local_updates_differ_by_period_and_repeat_by_seed():
 def test_partial_participation_leaves_the_same_number_out_of_every_period():
     method = _make(method="periodic", participation=0.5)
     assert ((method.local_updates > 0).sum(axis=1) == 4).all()
-    assert (method.averaging == 1).all()
+    assert method.averages_all
+    assert not method.renormalise
     left_out = _make(method="periodic", participation=0.5, missing="renormalise")
-    counted = left_out.averaging[3, 0] > 0
-    assert np.array_equal(counted, left_out.local_updates[3] > 0)
+    assert np.array_equal(left_out.counted[3] > 0, left_out.local_updates[3] > 0)
+    assert left_out.renormalise
 
 
 def test_an_agent_that_is_away_is_not_billed_for_an_upload():
@@ -77,7 +80,42 @@ def test_independent_agents_pay_for_no_message():
         "updates": 7,
         "exchanges": 0,
         "mixings": 0,
+        "relays": 0,
     }
+
+
+@pytest.mark.parametrize("word", [word for word in METHODS if "hierarchy" in METHODS[word].uses])
+def test_a_hierarchy_averages_each_world_every_period_and_all_every_q(word):
+    method = _make(6, worlds=3, method=word, hierarchy=3)
+    worlds = [0, 0, 1, 1, 2, 2]
+    assert method.groups.tolist() == [worlds, worlds, [0] * 6]
+    assert method.edge_agents.tolist() == worlds
+    assert (method.counted == 1).all()
+
+
+def _after_periods(method: Method, periods: int) -> Ledger:
+    ledger = empty_ledger(method.num_agents)
+    for count in range(periods * int(method.sync_period)):
+        ledger = after_slot(ledger, method, count)
+    return ledger
+
+
+def test_edges_send_on_to_the_root_when_it_meets():
+    method = _make(6, worlds=3, sync_period=2, hierarchy=3)
+    ledger = _after_periods(method, 7)
+    assert ledger.uploads.tolist() == ledger.downloads.tolist() == [7] * 6
+    assert ledger.relays.tolist() == [4, 4, 4, 0, 0, 0]  # the root has met twice: up and down
+    sizes = MessageSizes(upload=100, exchange=80)
+    assert bytes_sent(ledger, sizes) == 100 * (2 * 42 + 12)
+
+
+def test_an_edge_whose_agents_are_all_away_has_nothing_to_send_on():
+    method = without(_make(6, worlds=3, sync_period=2, hierarchy=1), [2, 3])
+    assert _after_periods(method, 1).relays.tolist() == [2, 1, 2, 0, 0, 0]
+
+
+def test_without_a_hierarchy_nothing_is_sent_on():
+    assert _after_periods(_make(6, worlds=3), 2).relays.sum() == 0
 
 
 def test_slow_adoption_saves_downloads_not_uploads():
@@ -108,6 +146,10 @@ def test_slow_adoption_saves_downloads_not_uploads():
         ({"method": "periodic", "learning_rate": 0.0}, "learning_rate"),
         ({"method": "periodic", "learning_rate": float("nan")}, "learning_rate"),
         ({"method": "periodic", "sync_period": 0}, "1 or more"),
+        ({"method": "periodic", "hierarchy": 5}, "several worlds, an edge virtual agent for each"),
+        ({"method": "periodic", "hierarchy": -1}, "0 to 1000 periods"),
+        ({"method": "synchronous", "hierarchy": 5}, "not used by method synchronous"),
+        ({"method": "independent", "attack": "scale:1:9"}, "not used by method independent"),
     ],
 )
 def test_what_can_not_be_is_refused_in_one_line(words, line):

@@ -45,7 +45,7 @@ def test_the_closed_form_is_what_the_ledger_counts_after_any_slot(
         sync_period=7,
         local_updates=np.array([7, *local_updates]),
         mixing=np.tile(np.array([[0.8, 0.2, 0], [0.2, 0.6, 0.2], [0, 0.2, 0.8]]), (rounds, 1, 1)),
-        averaging=np.eye(3) if alone else None,
+        groups=np.arange(3) if alone else None,
     )
     ledger = empty_ledger(3)
     for count in range(slots):
@@ -54,6 +54,47 @@ def test_the_closed_form_is_what_the_ledger_counts_after_any_slot(
     assert expected is not None
     totals = ledger.totals()
     assert expected._asdict() == {name: totals[name] for name in expected._fields}
+
+
+def _recorded_from(num_worlds: int = 1, **words):
+    config = MethodConfig(**words)
+    return recorded(make_from_config(config, 6, periods=4, seed=0, num_worlds=num_worlds))
+
+
+def test_a_hierarchy_is_written_down_with_its_groups():
+    again = _recorded_from(num_worlds=2, hierarchy=2)
+    assert again.averages == "groups"
+    assert again.groups == [[0, 0, 0, 1, 1, 1], [0] * 6]
+    assert again.edge_agents == [0, 0, 0, 1, 1, 1]
+    assert not again.is_bounded
+    assert again.expected(30) is None
+
+
+def test_those_who_are_left_out_make_an_average_of_some():
+    assert _recorded_from(participation=0.5, missing="renormalise").averages == "some"
+
+
+def test_liars_and_robust_rules_are_written_down_and_have_no_bound():
+    honest = _recorded_from()
+    assert (honest.attackers, honest.aggregate, honest.is_bounded) == ([], "mean", True)
+    lied = _recorded_from(attack="scale:2:100")
+    assert (lied.attackers, lied.attack_factor, lied.is_bounded) == ([4, 5], 100.0, False)
+    noisy = _recorded_from(attack="noise:1:2.5")
+    assert (noisy.attackers, noisy.attack_noise) == ([5], 2.5)
+    robust = _recorded_from(aggregate="trimmed", tolerated=2)
+    assert (robust.aggregate, robust.tolerated, robust.is_bounded) == ("trimmed", 2, False)
+    assert robust.expected(30) == honest.expected(30)
+
+
+def test_a_method_of_an_earlier_version_can_be_read():
+    facts = describe_method(make_method(3), 60, 6)
+    for name in ("groups", "edge_agents", "aggregate", "tolerated"):
+        del facts[name]
+    again = read_method(facts)
+    assert (again.averages, again.aggregate, again.attackers) == ("all", "mean", [])
+    del facts["averages"]
+    with pytest.raises(KeyError, match="averages"):
+        read_method(facts)
 
 
 def test_what_comes_and_goes_or_is_late_has_no_closed_form():

@@ -7,7 +7,7 @@ import numpy as np
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.federation.delay import empty_mail
 from fmarl.federation.method import Method
-from fmarl.federation.update import Learner, TrainState, federated_update
+from fmarl.federation.update import Learner, TrainState, federated_update, make_stages
 from oracles.slots import bumpy_gradient
 
 ADAM = optimiser("adam")
@@ -32,8 +32,8 @@ def _keep(memory, average):
 
 PLAIN = Learner(_plain, _keep)
 ADAPTIVE = Learner(_with_adam, _keep)
-UPDATE = jax.jit(lambda *given: federated_update(given[0], PLAIN, *given[1:]))
-UPDATE_ADAM = jax.jit(lambda *given: federated_update(given[0], ADAPTIVE, *given[1:]))
+PLAIN_STAGES = make_stages(PLAIN)
+ADAPTIVE_STAGES = make_stages(ADAPTIVE)
 
 
 def begin(method: Method, start: np.ndarray, adam: bool = False) -> TrainState:
@@ -45,9 +45,12 @@ def begin(method: Method, start: np.ndarray, adam: bool = False) -> TrainState:
 def run(method: Method, start: np.ndarray, noise: np.ndarray, adam: bool = False) -> list:
     """States after each slot; `noise` has the axes slot, agent, parameter."""
     state, states = begin(method, start, adam), []
-    update = UPDATE_ADAM if adam else UPDATE
+    stages = ADAPTIVE_STAGES if adam else PLAIN_STAGES
     for own in noise:
-        state, _ = update(method, state, own[None].astype(np.float32), jax.random.key(0))
+        state = jax.tree.map(jnp.copy, state)  # an update uses up the memory it is given
+        state, _ = federated_update(
+            method, stages, state, own[None].astype(np.float32), jax.random.key(0)
+        )
         states.append(state)
     return states
 

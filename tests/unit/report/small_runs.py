@@ -9,6 +9,7 @@ from fmarl.algorithms.agent import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.experiment import Experiment, describe_experiment
 from fmarl.federation.ledger import MessageSizes, after_slot, bytes_sent, empty_ledger
+from fmarl.federation.method import Method
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.federation.recorded import describe_method
 from fmarl.records.description import describe_run
@@ -75,7 +76,7 @@ def make_lines(
     crashed: bool = False,
 ) -> list[dict[str, Any]]:
     """Metrics as a run writes them; the ledger counts what the method would do."""
-    method = make_from_config(experiment.together, NUM_AGENTS, periods=1, seed=0)
+    method = _method(experiment)
     start = {"kind": "start", "epoch": 0, "update_count": 0, "num_agents": NUM_AGENTS}
     first = {"expected_gradient_norm": norms[0]} if norms else {}
     lines: list[dict[str, Any]] = [{**start, **first}, _test(0, rewards[0], crashed)]
@@ -121,6 +122,10 @@ def _test(epoch: int, reward: float | None, crashed: bool) -> dict[str, Any]:
     }
 
 
+def _method(experiment: Experiment) -> Method:
+    return make_from_config(experiment.together, NUM_AGENTS, 1, 0, experiment.num_worlds)
+
+
 def _method_facts(experiment: Experiment) -> dict[str, Any]:
-    method = make_from_config(experiment.together, NUM_AGENTS, periods=1, seed=0)
+    method = _method(experiment)
     return describe_method(method, experiment.num_epochs * SLOTS, SLOTS)

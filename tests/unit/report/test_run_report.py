@@ -5,6 +5,7 @@ import io
 import math
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,22 @@ def test_measured_norms_are_drawn_with_their_bound(tmp_path):
     assert "No bound for IRL. The bounds are about averages of all agents" in text
     [bound] = [one for one in report.bounds.values() if not isinstance(one, str)]
     assert math.isfinite(bound.values[-1])
+
+
+def test_liars_robust_rules_and_hierarchies_are_said_and_have_no_bound(tmp_path):
+    rewards, words = [0.1] * (EPOCHS + 1), {"sync_period": 5}
+    lied = plain("periodic", attack="sign-flip:2:10", **words)
+    robust = plain("periodic", aggregate="trimmed", tolerated=2, **words)
+    edges = replace(plain("periodic", hierarchy=3, **words), num_worlds=2)
+    for name, experiment in {"lied": lied, "robust": robust, "edges": edges}.items():
+        write_run(tmp_path / name, experiment, rewards, norms=[8.0] * 7)
+    text = _text(_report(tmp_path).page())
+    assert "every 5 updates; agents 5, 6 send -10 times what is found" in text
+    assert "every 5 updates, trimmed (f = 2)" in text
+    assert "every 5 updates in 2 groups, all every 3 periods" in text
+    assert "here some lie about what they found" in text
+    assert "here the virtual agent uses trimmed" in text
+    assert "here not all are averaged" in text
 
 
 def test_why_constants_could_not_be_estimated_is_in_the_page(tmp_path):

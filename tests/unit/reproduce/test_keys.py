@@ -29,13 +29,21 @@ def test_settings_that_differ_give_other_keys():
     assert len(keys) == 4
 
 
-def test_a_setting_that_came_later_counts_only_where_it_changes_something():
+def test_a_setting_that_came_later_counts_where_it_changes_something():
+    before = replace(Experiment(), baseline=False)
+    assert key_of(replace(before, baseline=True)) != key_of(before)
+
+
+def test_results_from_before_a_setting_keep_their_names():
     before = replace(Experiment(), baseline=False)
     settings = describe_experiment(before)
     del settings["baseline"]
+    for name in ("hierarchy", "aggregate", "tolerated", "attack"):
+        del settings["together"][name]
     named = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     assert named.startswith(key_of(before))
-    assert key_of(replace(before, baseline=True)) != key_of(before)
+    other = replace(before, together=replace(before.together, aggregate="median"))
+    assert key_of(other) != key_of(before)
 
 
 def test_every_module_that_a_real_run_loads_is_in_the_hash(tmp_path: Path):

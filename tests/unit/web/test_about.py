@@ -8,7 +8,7 @@ import pytest
 
 from fmarl.engine.train import begin, train
 from fmarl.federation.method import make_method
-from fmarl.federation.recipes import MethodConfig
+from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.federation.recorded import describe_method, read_method
 from fmarl.records.run_folder import RunFolder
 from fmarl.topology import constant_weights, graph_from_text
@@ -38,6 +38,15 @@ def test_the_graph_of_a_method_has_the_connectivity_that_the_paper_prints():
     assert facts["algebraic_connectivity"] == pytest.approx(1.4384, abs=1e-4)
     assert facts["contraction"] == pytest.approx(1 - 0.1 * 1.4384, abs=1e-4)
     assert len(facts["links"]) == 13
+
+
+def test_the_page_knows_edges_rules_and_liars():
+    config = MethodConfig(hierarchy=2, attack="noise:1:0.5")
+    method = make_from_config(config, 4, periods=1, seed=0, num_worlds=2)
+    facts = method_facts(read_method(describe_method(method, 60, 6)))
+    assert facts["averages"] is True
+    assert (facts["edge_agents"], facts["attackers"]) == ([0, 0, 1, 1], [3])
+    assert (facts["aggregate"], facts["attack_noise"]) == ("mean", 0.5)
 
 
 @pytest.mark.parametrize("word", ["figure-eight", "merge"])

@@ -72,7 +72,7 @@ export function makeGraph(store, theme, reduced) {
     const said = [`${plural(numAgents ?? 0, "agent")}.`, sent.textContent, note.textContent];
     describe(canvas, [...said, partList(updates)].filter(Boolean).join(" "));
     if (!method || !numAgents) return;
-    const layout = layOut(numAgents, width, height, method.averages);
+    const layout = layOut(numAgents, width, height, method.averages, method.edge_agents);
     drawLines(brush, layout, method.links, parts(updates));
     const moving = dots.filter(({ start }) => time >= start && time < start + TRAVEL_MS);
     const share = (start) => (time - start) / TRAVEL_MS;
@@ -95,7 +95,7 @@ export function makeGraph(store, theme, reduced) {
 }
 
 function messageWords(before, line) {
-  const said = ["upload", "download", "exchange"]
+  const said = ["upload", "download", "exchange", "relay"]
     .map((noun) => [line[`${noun}s`] - (before?.[`${noun}s`] ?? 0), noun])
     .filter(([amount]) => amount > 0)
     .map(([amount, noun]) => plural(amount, noun));

@@ -32,14 +32,42 @@ export function parts(updates) {
  * @param {Record<string, any>} method
  */
 export function methodWords(method) {
-  return [meetingWords(method), linkWords(method), delayWords(method)].filter(Boolean).join(" ");
+  const said = [meetingWords, linkWords, delayWords, attackWords].map((words) => words(method));
+  return said.filter(Boolean).join(" ");
 }
 
-function meetingWords({ averages, sync_period: period, local_updates: updates }) {
+function meetingWords(method) {
+  const { averages, sync_period: period, local_updates: updates, groups } = method;
   if (updates[0].length === 1) return "One agent learns alone.";
   if (!averages) return "Nobody averages: each agent learns alone.";
-  if (period === 1) return `The virtual agent averages after every update (τ${NBSP}=${NBSP}1).`;
-  return `The virtual agent averages every τ${NBSP}=${NBSP}${period} updates.`;
+  const tau = `τ${NBSP}=${NBSP}${period}`;
+  const when = period === 1 ? `after every update (${tau})` : `every ${tau} updates`;
+  const edges = new Set(method.edge_agents).size;
+  if (edges > 1) {
+    const root = `a root averages all every ${plural(groups.length, "period")}`;
+    return `Each of ${edges} edge virtual agents averages its own ${when}, ${root}.`;
+  }
+  if (new Set(groups[0]).size > 1) return `Agents average in groups ${when}.`;
+  return `The virtual agent ${ruleWords(method)} ${when}.`;
+}
+
+/** What the virtual agent makes of what is sent to it. */
+function ruleWords({ aggregate, tolerated }) {
+  const words = {
+    median: "takes the coordinate median",
+    trimmed: `takes the mean without the ${tolerated} lowest and highest numbers`,
+    "centred-clip": "averages with centred clipping",
+    krum: `takes the most central row (Krum, f${NBSP}=${NBSP}${tolerated})`,
+  };
+  return words[aggregate] ?? "averages";
+}
+
+function attackWords({ attackers, attack_factor: factor, attack_noise: noise }) {
+  if (attackers.length === 0) return "";
+  const who = attackers.length === 1 ? "Agent" : "Agents";
+  const lie = noise > 0 ? `noise of size ${number(noise)} added` : `${factor} times it`;
+  const verb = attackers.length === 1 ? "lies about what it" : "lie about what they";
+  return `${who} ${attackers.join(", ")} ${verb} found: ${lie}.`;
 }
 
 function linkWords(method) {

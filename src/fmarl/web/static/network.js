@@ -9,8 +9,16 @@ const DENSE = 200;
  * @typedef {import("./brush.js").Brush} Brush
  * @typedef {import("./members.js").Part} Part
  * @typedef {{x: number, y: number}} Spot
- * @typedef {{agents: Spot[], middle: Spot | null, size: number, centre: Spot}} Layout
+ * @typedef {object} Layout
+ * @property {Spot[]} agents
+ * @property {Spot | null} middle Where the virtual agent is: the root, if there are edges.
+ * @property {Spot[]} meets Where each agent sends to: the middle, or its edge virtual agent.
+ * @property {number} size
+ * @property {Spot} centre
  */
+
+/** How far from the middle edge virtual agents are, of the way to their agents. */
+const EDGE_SHARE = 0.5;
 
 /**
  * Agents on a circle from the top, clockwise; the virtual agent in the middle.
@@ -18,22 +26,36 @@ const DENSE = 200;
  * @param {number} width
  * @param {number} height
  * @param {boolean} hasMiddle
+ * @param {number[]} edges The edge virtual agent of each agent; empty if there is but one.
  * @returns {Layout}
  */
-export function layOut(numAgents, width, height, hasMiddle) {
+export function layOut(numAgents, width, height, hasMiddle, edges) {
   const centre = { x: width / 2, y: height / 2 };
   const size = Math.max(2, Math.min(12, (1.1 * Math.min(width, height)) / (numAgents + 6)));
   // A circle if it fits; else a little flatter or narrower, with room for τ_i beside the agents.
   const room = { across: width / 2 - size - 30, down: height / 2 - size - 4 };
   const across = Math.min(room.across, room.down * 1.3);
   const down = Math.min(room.down, room.across * 1.3);
-  if (numAgents === 1) return { agents: [centre], middle: null, size, centre };
+  if (numAgents === 1) return { agents: [centre], middle: null, meets: [], size, centre };
   const agents = Array.from({ length: numAgents }, (_, i) => {
     const angle = (2 * Math.PI * i) / numAgents - Math.PI / 2;
     const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
     return { x: centre.x + across * cos, y: centre.y + down * sin };
   });
-  return { agents, middle: hasMiddle ? centre : null, size, centre };
+  const middle = hasMiddle ? centre : null;
+  return { agents, middle, meets: middle ? meetingSpots(agents, centre, edges) : [], size, centre };
+}
+
+/** @returns {Spot[]} For each agent; those of one edge have the same. */
+function meetingSpots(agents, centre, edges) {
+  const spots = new Map();
+  for (const edge of new Set(edges)) {
+    const own = agents.filter((_, agent) => edges[agent] === edge);
+    const mean = (axis) => own.reduce((sum, spot) => sum + spot[axis], 0) / own.length;
+    const along = (axis) => centre[axis] + EDGE_SHARE * (mean(axis) - centre[axis]);
+    spots.set(edge, { x: along("x"), y: along("y") });
+  }
+  return agents.map((_, agent) => spots.get(edges[agent]) ?? centre);
 }
 
 /**
@@ -43,12 +65,16 @@ export function layOut(numAgents, width, height, hasMiddle) {
  * @param {Part[]} parts
  */
 export function drawLines(brush, layout, links, parts) {
-  const { agents, middle } = layout;
+  const { agents, middle, meets } = layout;
   agents.forEach((spot, agent) => {
     if (!middle) return;
     const dash = parts[agent] === "away" ? [1, 5] : [3, 4];
-    brush.line([[middle.x, middle.y], [spot.x, spot.y]], { stroke: brush.palette.faint, dash });
+    const { x, y } = meets[agent];
+    brush.line([[x, y], [spot.x, spot.y]], { stroke: brush.palette.faint, dash });
   });
+  for (const { x, y } of edgeSpots(layout)) {
+    brush.line([[middle.x, middle.y], [x, y]], { stroke: brush.palette.faint });
+  }
   const [width, alpha] = links.length > DENSE ? [0.6, 0.15] : [1.3, 0.5];
   const style = { stroke: brush.palette.exchange, width, alpha };
   for (const [one, other] of links) {
@@ -70,6 +96,7 @@ export function drawLines(brush, layout, links, parts) {
  */
 export function drawNodes(brush, layout, updates, parts) {
   if (layout.middle) drawMiddle(brush, layout);
+  for (const spot of edgeSpots(layout)) drawEdge(brush, spot, layout.size);
   layout.agents.forEach((spot, agent) => {
     drawAgent(brush, spot, layout.size, parts[agent] ?? "whole");
     if (layout.agents.length > MOST_NUMBERED) return;
@@ -89,7 +116,8 @@ export function drawNodes(brush, layout, updates, parts) {
 export function drawDots(brush, layout, dots) {
   const { upload, exchange } = brush.palette;
   for (const { message, share } of dots) {
-    const [from, to] = [spotOf(layout, message.from), spotOf(layout, message.to)];
+    const from = spotOf(layout, message.from, message.to);
+    const to = spotOf(layout, message.to, message.from);
     if (!from || !to) continue;
     const isExchange = message.kind === "exchange";
     const passed = share * share * (3 - 2 * share); // leaves and arrives gently
@@ -103,8 +131,14 @@ export function drawDots(brush, layout, dots) {
   }
 }
 
-function spotOf(layout, agent) {
-  return agent < 0 ? layout.middle : layout.agents[agent];
+/** Where an agent is, or the virtual one that it talks to. */
+function spotOf(layout, agent, other) {
+  return agent < 0 ? layout.meets[other] : layout.agents[agent];
+}
+
+/** @param {Layout} layout @returns {Set<Spot>} Of the edge virtual agents, if there are several. */
+function edgeSpots({ meets, middle }) {
+  return new Set(meets.filter((spot) => spot !== middle));
 }
 
 /** Links bend a little around the middle, so that they are told from the lines to it. */
@@ -134,6 +168,13 @@ function drawMiddle(brush, { middle: { x, y }, size }) {
   const square = { x: x - half, y: y - half, width: 2 * half, height: 2 * half };
   brush.box(square, 5, { fill: panel, stroke: upload, width: 2 });
   brush.text("θ̄", x, y + 1, { size: 12, weight: 600, colour: ink, align: "center" });
+}
+
+function drawEdge(brush, { x, y }, size) {
+  const { panel, upload } = brush.palette;
+  const half = Math.max(size, 5) * 0.7;
+  const square = { x: x - half, y: y - half, width: 2 * half, height: 2 * half };
+  brush.box(square, 3, { fill: panel, stroke: upload, width: 1.5 });
 }
 
 function drawAgent(brush, { x, y }, size, part) {
