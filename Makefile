@@ -3,16 +3,20 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-long test-peers check bench lock docs clean
+.PHONY: demo test test-long test-cluster test-peers soak check bench lock docs clean
 demo: .venv/base.done
 	$(BIN)/fmarl demo
 
 test: .venv/dev.done
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not long"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not long and not cluster"
 test-long: .venv/dev.done
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m long
+test-cluster: .venv/dev.done
+	$(BIN)/pytest -p no:xdist -m cluster tests/cluster
 test-peers: .venv/dev.done
 	$(BIN)/python tests/peers/run.py
+soak: .venv/dev.done
+	$(BIN)/python tests/cluster/soak.py
 
 check: .venv/dev.done
 	$(BIN)/ruff format --check .

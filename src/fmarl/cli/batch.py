@@ -1,12 +1,6 @@
-"""Several runs at once, each in a process of its own on a core of its own.
+"""Several runs at once, wherever there is room for them."""
 
-A run is learning and simulating in turns, so one core is what it can use; two runs on two pinned
-cores were measured faster than two runs that share two cores (docs/decisions/0008).
-"""
-
-import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from fmarl.cli.exit_codes import EXIT_CODES
 from fmarl.cli.following import Follower
+from fmarl.cli.places import Places, Running
 from fmarl.cli.progress import Row
+from fmarl.cluster.slots import HostsLost
 from fmarl.engine.stopping import Stop
 from fmarl.records.lines import read_lines
 from fmarl.records.run_folder import RunFolder
@@ -32,22 +29,14 @@ class Job(NamedTuple):
 
 
 class _Started:
-    """A run's process, and how far its lines have been read."""
+    """A run in training, and how far its lines have been read."""
 
     asked = False
     """Whether it was asked to end."""
 
-    def __init__(self, job: Job, core: int, force: bool) -> None:
-        words = [sys.executable, "-m", "fmarl", "resume", str(job.folder), "--quiet"]
-        self.job, self.core, self.follower = job, core, job.follower
+    def __init__(self, job: Job, running: Running) -> None:
+        self.job, self.running, self.follower = job, running, job.follower
         self._metrics, self._position = RunFolder(job.folder).metrics, 0
-        with _pinned(core):
-            self.process = subprocess.Popen(
-                [*words, *(["--force"] if force else [])],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for us, who pass it on
-            )
 
     def look(self) -> None:
         """Take in what the run has written since."""
@@ -62,19 +51,16 @@ def run_batch(
     folders: Sequence[Path],
     followers: Sequence[Follower],
     show: Callable[[Row], None],
-    *,
-    jobs: int,
-    force: bool = False,
+    places: Places,
 ) -> int:
-    """Train runs that have been begun, `jobs` at a time (0: one per core); the worst exit code."""
+    """Train runs that have been begun, as many at a time as fit; the worst exit code."""
     waiting = [Job(*pair) for pair in zip(folders, followers, strict=True)]
     codes = [0]
     code = run_queue(
         lambda: waiting.pop(0) if waiting else None,
         lambda job, code: codes.append(code),
         show,
-        jobs=jobs,
-        force=force,
+        places,
     )
     return max(code, *codes)
 
@@ -83,32 +69,41 @@ def run_queue(
     take: Callable[[], Job | None],
     done: Callable[[Job, int], None],
     show: Callable[[Row], None],
-    *,
-    jobs: int,
-    force: bool = False,
+    places: Places,
 ) -> int:
     """Train what `take` gives until it gives nothing and nothing runs; 0, or a signal's exit code.
 
     `take` is asked again after every run that ends, and `done` is told its exit code.
     """
-    free = sorted(os.sched_getaffinity(0))[: jobs or None]
+    try:
+        return _run_queue(take, done, show, places)
+    except HostsLost as problem:
+        sys.stderr.write(f"fmarl: {problem}\n")
+        return EXIT_CODES[HostsLost]
+
+
+def _run_queue(
+    take: Callable[[], Job | None],
+    done: Callable[[Job, int], None],
+    show: Callable[[Row], None],
+    places: Places,
+) -> int:
     running: list[_Started] = []
     with Stop() as stop, _not_left_alone(running):
         while True:
-            while free and not stop.requested and (job := take()):
-                running.append(_Started(job, free.pop(0), force))
-            if not running:
+            while not stop.requested and places.has_room and (job := take()):
+                running.append(_Started(job, places.start(job.folder)))
+            if not running and (stop.requested or places.has_room):
                 return stop.exit_code if stop.requested else 0
             if stop.requested:
                 _pass_on(stop.signal or signal.SIGTERM, running)
             time.sleep(LOOK_SECONDS)
             for one in list(running):
-                code = one.process.poll()
+                code = one.running.poll()
                 one.look()
                 if code is not None:
                     one.follower.say(_state(code))
                     running.remove(one)
-                    free.append(one.core)
                     done(one.job, code if code >= 0 else 128 - code)
                 show(one.follower.row)
 
@@ -120,9 +115,9 @@ def _not_left_alone(running: Sequence[_Started]) -> Iterator[None]:
         yield
     except BaseException:
         for one in running:
-            one.process.terminate()
+            one.running.terminate()
         for one in running:
-            one.process.wait()
+            one.running.wait()
         raise
 
 
@@ -130,7 +125,7 @@ def _pass_on(number: int, running: Sequence[_Started]) -> None:
     """Ask every run once; each saves itself and ends."""
     for one in running:
         if not one.asked:
-            one.process.send_signal(number)
+            one.running.send_signal(number)
             one.asked = True
 
 
@@ -138,14 +133,3 @@ def _state(code: int) -> str:
     if code == 0:
         return "done"
     return "stopped" if code > 128 or code < 0 else f"failed ({code})"
-
-
-@contextmanager
-def _pinned(core: int) -> Iterator[None]:
-    """What is started within stays on one core; we do not."""
-    ours = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, ours)

@@ -1,6 +1,5 @@
 """Training the runs of a reproduction: in order, each once, and every result kept as it comes."""
 
-import os
 import shutil
 import sys
 import time
@@ -9,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from fmarl.cli.batch import Job, run_queue
+from fmarl.cli.exit_codes import EXIT_CODES
 from fmarl.cli.following import Follower
 from fmarl.cli.output import console, print_lines
+from fmarl.cli.places import Places
 from fmarl.cli.progress import Progress, Row, duration
-from fmarl.cli.training import EXIT_CODES
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.stopping import SIGNALS
 from fmarl.engine.train import Diverged, begin
@@ -48,9 +48,9 @@ class Conductor:
         self._worst = 0
         self._began, self._estimated = time.monotonic(), 0.0
 
-    def conduct(self, *, jobs: int, quiet: bool) -> int:
+    def conduct(self, places: Places, *, quiet: bool) -> int:
         """Train all that is missing; 0, or the exit code of what kept it from ending."""
-        self._cores = len(sorted(os.sched_getaffinity(0))[: jobs or None])
+        self._cores = len(places)
         live = console().is_terminal and not quiet
         self._says_lines = not live and not quiet
         with (
@@ -60,7 +60,7 @@ class Conductor:
             self._results = read_results(self._place.path)
             self._show = progress.update
             self._show_all()
-            return run_queue(self._take, self._done, self._show, jobs=jobs) or self._outcome()
+            return run_queue(self._take, self._done, self._show, places) or self._outcome()
 
     def _outcome(self) -> int:
         """What to end with when no more runs can be begun."""

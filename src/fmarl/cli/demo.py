@@ -11,6 +11,7 @@ from fmarl import __version__
 from fmarl.cli.batch import run_batch
 from fmarl.cli.following import Follower
 from fmarl.cli.output import Flag, own_command, print_json, print_lines, print_table
+from fmarl.cli.places import Cores
 from fmarl.cli.progress import Progress
 from fmarl.cli.report import Report
 from fmarl.engine.experiment import Experiment
@@ -82,7 +83,7 @@ class Demo:
         folders = [place / name for name in names if not _is_done(place / name)]
         followers = [Follower(folder.name, _length(folder)) for folder in folders]
         with Progress(quiet=self.json) as progress:
-            return run_batch(folders, followers, progress.update, jobs=self.jobs)
+            return run_batch(folders, followers, progress.update, Cores(jobs=self.jobs))
 
     def _say_results(self, place: Path) -> None:
         runs = [read_recorded_run(place / name, name) for name in METHODS]

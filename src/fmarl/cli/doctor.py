@@ -4,13 +4,15 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, NamedTuple
 
 from fmarl import __version__
 from fmarl.cli.output import Flag, print_json, print_lines, print_table
+from fmarl.cluster.hosts import Answer, Host, answers, disagreement, hosts, versions_here
+from fmarl.cluster.joining import joined
 
 REQUIRED = (
     "numpy",
@@ -38,6 +40,10 @@ OPTIONAL = {
     "pytest": ("development", "make test"),
 }
 """What later parts use: the package, what it is for, the command to get it."""
+HINTS = {"ray": "check a cluster: fmarl doctor --address HOST:6379"}
+"""What else can be done about a package that is here."""
+SAID_OF_HOSTS = ("python", "ray", "jax", "fmarl")
+"""Versions that are shown of each host of a cluster; more are compared."""
 
 ENOUGH_GIGABYTES = 2.0
 
@@ -56,12 +62,16 @@ class Check(NamedTuple):
 class Doctor:
     """Versions, cores, memory, disk, SUMO and extras, and how to get what is missing."""
 
+    address: str | None = None
+    """Of a Ray cluster, as host:port: look at its hosts too, and whether they fit this machine."""
     json: Flag = False
     """Print everything as JSON."""
 
     def run(self) -> int:
         """Print the report; exit code 1 when something required is missing."""
         checks = [*_machine(), *_packages()]
+        if self.address is not None:
+            checks += _cluster(self.address)
         broken = [check.name for check in checks if check.required and check.state == "missing"]
         if self.json:
             print_json([check._asdict() for check in checks])
@@ -100,9 +110,25 @@ def _packages() -> Iterator[Check]:
         yield Check(name, "ok" if found else "missing", found or "–", fix, required=True)
     for name, (purpose, command) in OPTIONAL.items():
         found = _version(name)
-        yield Check(
-            name, "ok" if found else "missing", found or f"for {purpose}", "" if found else command
-        )
+        fix = HINTS.get(name, "") if found else command
+        yield Check(name, "ok" if found else "missing", found or f"for {purpose}", fix)
+
+
+def _cluster(address: str) -> list[Check]:
+    """A line per host: one that does not fit gets no runs, and one that does not answer is lost."""
+    with joined(address):
+        found = hosts()
+        ours = versions_here()
+        return [_host(host, said, ours) for host, said in zip(found, answers(found), strict=True)]
+
+
+def _host(host: Host, said: Answer, ours: Mapping[str, str]) -> Check:
+    versions = ", ".join(f"{name} {said.versions.get(name, '–')}" for name in SAID_OF_HOSTS)
+    size = f"{host.cores} cores, {host.memory / 1e9:.1f} GB"
+    differs = disagreement(ours, said)
+    state = "missing" if said.problem else "low" if differs else "ok"
+    fix = f"install there what is here: {differs}" if differs else ""
+    return Check(f"host {host.address}", state, f"{size}, {versions}", fix, required=True)
 
 
 def _version(name: str) -> str | None:

@@ -1,7 +1,7 @@
 """`fmarl reproduce`: run the paper's experiments, as many as are missing, and report on them."""
 
-import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,10 +9,11 @@ import tyro
 
 from fmarl.cli.conducting import Conductor
 from fmarl.cli.output import Flag, print_json, print_lines
+from fmarl.cli.places import Engine, Places, open_places, require_places
 from fmarl.cli.progress import duration
 from fmarl.cli.report import report_on
 from fmarl.engine.experiment import Experiment
-from fmarl.errors import BadInput, require
+from fmarl.errors import BadInput
 from fmarl.records.durable import DiskTrouble
 from fmarl.reproduce.estimate import wall_seconds
 from fmarl.reproduce.plan import parts_of, still_to_run
@@ -46,6 +47,10 @@ class Reproduce:
     other-graph, even-updates, drawn-updates or flow."""
     jobs: int = 0
     """Runs to train at once, each on its own core; 0 for one per core."""
+    engine: Engine = "in-process"
+    """Where to train: in processes of this machine, or over a Ray cluster (docs/cluster.md)."""
+    address: str | None = None
+    """Of the Ray cluster, as host:port; without it, engine ray uses this machine's cores."""
     out: Path | None = None
     """Folder of the results; without it, results/ and the names of profile and variant."""
     plan: Flag = False
@@ -59,7 +64,7 @@ class Reproduce:
 
     def run(self) -> int:
         """Plan, train what is missing, report."""
-        require(self.jobs >= 0, f"jobs = {self.jobs}", "0 or more", "Use 0 for one per core.")
+        require_places(self.engine, self.address, self.jobs)
         try:
             return self._run()
         except DiskTrouble as problem:
@@ -72,18 +77,23 @@ class Reproduce:
         todo = still_to_run(study, parts, results, ResultsFolder(folder))
         if todo:
             require_same_code(folder, read_about(folder), what_runs_here(study))
-        self._show_plan(len(results), todo, folder)
-        if self.plan:
-            return 0
-        if todo:
-            conductor = Conductor(study, parts, folder, keep_runs=self.keep_runs)
-            code = conductor.conduct(jobs=self.jobs, quiet=self.quiet or self.json)
-            if code:
-                return self._say_how_to_go_on(code)
+        with self._room(todo) as places:
+            self._show_plan(len(results), todo, folder, len(places))
+            if self.plan:
+                return 0
+            if todo:
+                conductor = Conductor(study, parts, folder, keep_runs=self.keep_runs)
+                code = conductor.conduct(places, quiet=self.quiet or self.json)
+                if code:
+                    return self._say_how_to_go_on(code)
         return report_on(study, folder, folder, quiet=self.quiet, as_json=self.json)
 
-    def _show_plan(self, there: int, todo: Sequence[Experiment], folder: Path) -> None:
-        cores = len(sorted(os.sched_getaffinity(0))[: self.jobs or None])
+    def _room(self, todo: Sequence[Experiment]) -> AbstractContextManager[Places]:
+        """Where to train what is missing; no cluster is joined for nothing."""
+        engine = self.engine if todo else "in-process"
+        return open_places(engine, self.address if todo else None, jobs=self.jobs)
+
+    def _show_plan(self, there: int, todo: Sequence[Experiment], folder: Path, cores: int) -> None:
         seconds = wall_seconds(todo, cores)
         if self.json and self.plan:
             print_json({"there": there, "missing": len(todo), "seconds": seconds})

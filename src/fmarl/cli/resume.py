@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
 from fmarl.cli.output import Flag
 from fmarl.cli.training import go_on
+from fmarl.cli.where import HERE, Where
 from fmarl.errors import require
 
 
@@ -20,6 +22,8 @@ class Resume:
     """Go on even if packages have other versions than when the run began."""
     jobs: int = 0
     """Runs to train at once, each on its own core; 0 for one per core."""
+    where: Annotated[Where, tyro.conf.arg(name="")] = HERE
+    """The engine, and how patient it is."""
     quiet: Flag = False
     """Show nothing."""
     json: Flag = False
@@ -28,6 +32,12 @@ class Resume:
     def run(self) -> int:
         """Train on."""
         require(bool(self.runs), "no run", "one folder or more", "Name one, such as runs/NAME.")
+        self.where.check(self.jobs, len(self.runs))
         return go_on(
-            self.runs, jobs=self.jobs, quiet=self.quiet, as_json=self.json, force=self.force
+            self.runs,
+            jobs=self.jobs,
+            quiet=self.quiet,
+            as_json=self.json,
+            force=self.force,
+            where=self.where,
         )

@@ -11,6 +11,7 @@ import tyro
 from fmarl.cli.experiment_file import starting_point
 from fmarl.cli.output import Flag
 from fmarl.cli.training import go_on, watching
+from fmarl.cli.where import HERE, Where
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin
 from fmarl.errors import require
@@ -34,6 +35,8 @@ class Train:
     """Runs to train, with seeds that count up from --seed."""
     jobs: int = 0
     """Runs to train at once, each on its own core; 0 for one per core."""
+    where: Annotated[Where, tyro.conf.arg(name="")] = HERE
+    """The engine, and how patient it is."""
     watch: Flag = False
     """Serve a page on which the runs are seen, for as long as they train."""
     quiet: Flag = False
@@ -49,12 +52,18 @@ class Train:
     def run(self) -> int:
         """Check everything before anything is made, then train."""
         require(1 <= self.seeds <= 10_000, f"seeds = {self.seeds}", "1 to 10000", "Use 5.")
-        require(self.jobs >= 0, f"jobs = {self.jobs}", "0 or more", "Use 0 for one per core.")
+        self.where.check(self.jobs, self.seeds)
         experiments = self._experiments()
         _check(experiments[0])
         folders = [begin(one, self._folder(one)) for one in experiments]
         with watching(folders) if self.watch else nullcontext():
-            return go_on(folders, jobs=self.jobs, quiet=self.quiet, as_json=self.json)
+            return go_on(
+                folders,
+                jobs=self.jobs,
+                quiet=self.quiet,
+                as_json=self.json,
+                where=self.where,
+            )
 
     def _experiments(self) -> list[Experiment]:
         first = self.experiment.seed

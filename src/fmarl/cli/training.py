@@ -7,37 +7,43 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fmarl.cli.batch import run_batch
+from fmarl.cli.exit_codes import EXIT_CODES
 from fmarl.cli.following import Follower
 from fmarl.cli.output import own_command, print_json, print_lines
+from fmarl.cli.places import open_places
 from fmarl.cli.progress import Progress
+from fmarl.cli.where import HERE, Where
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.plain import from_plain
-from fmarl.engine.train import Diverged, Run, resume
-from fmarl.records.checkpoint import NoGoodCheckpoint
-from fmarl.records.durable import DiskTrouble
+from fmarl.engine.train import Run, resume
 from fmarl.records.lines import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.report.measured import measured
 from fmarl.worlds.named import ROADS
 
-EXIT_CODES: dict[type[Exception], int] = {Diverged: 4, DiskTrouble: 5, NoGoodCheckpoint: 6}
-"""What a run that can not go on ends with."""
-
 
 def go_on(
-    folders: Sequence[Path], *, jobs: int, quiet: bool, as_json: bool, force: bool = False
+    folders: Sequence[Path],
+    *,
+    jobs: int,
+    quiet: bool,
+    as_json: bool,
+    force: bool = False,
+    where: Where = HERE,
 ) -> int:
     """Train runs that have been begun, one in this process or several in their own."""
     experiments = [read_experiment_of(folder) for folder in folders]
     measure = "NAS" if experiments[0].world in ROADS else "reward"
+    places = open_places(where.engine, where.address, jobs=jobs, force=force)
     with Progress(quiet=quiet, as_json=as_json, measure=measure) as progress:
         if len(folders) == 1:
-            return _alone(folders[0], experiments[0], progress, quiet, as_json, force)
+            return _alone(folders[0], experiments[0], progress, quiet, as_json, force, where)
         followers = [
             Follower(folder.name, experiment.num_epochs)
             for folder, experiment in zip(folders, experiments, strict=True)
         ]
-        code = run_batch(folders, followers, progress.update, jobs=jobs, force=force)
+        with places as room:
+            code = run_batch(folders, followers, progress.update, room)
     _say_next(folders, code, quiet, as_json)
     return code
 
@@ -66,6 +72,7 @@ def _alone(
     quiet: bool,
     as_json: bool,
     force: bool,
+    where: Where,
 ) -> int:
     follower = Follower(folder.name, experiment.num_epochs)
     progress.update(follower.row)
@@ -75,7 +82,8 @@ def _alone(
         progress.update(follower.row)
 
     try:
-        run = resume(folder, listen=listen, force=force)
+        make_engine = where.make_engine(folder)
+        run = resume(folder, listen=listen, force=force, make_engine=make_engine)
     except tuple(EXIT_CODES) as problem:
         sys.stderr.write(f"fmarl: {problem}\n")
         return EXIT_CODES[type(problem)]

@@ -1,0 +1,179 @@
+"""The actors of a run: hired, asked where they are, and buried when they are lost."""
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from fmarl.cluster.agent import Household
+from fmarl.cluster.charge import Charge, Place
+from fmarl.cluster.faults import FaultPlan
+from fmarl.cluster.stage import Stage
+from fmarl.cluster.virtual import VirtualAgent
+from fmarl.engine.engine import CanNotGoOn
+
+Role = tuple[str, int]
+"""`("house", 3)`, `("world", 0)` or `("virtual", 0)`."""
+VIRTUAL: Role = ("virtual", 0)
+BURY_SECONDS = 5.0
+
+
+class Cast:
+    """Who plays which role, and in which process. Made inside a cluster."""
+
+    def __init__(self, plan: FaultPlan, agents_per_actor: int, start_seconds: float) -> None:
+        self._plan, self._start_seconds = plan, start_seconds
+        self._per_house = agents_per_actor
+        self._actors: dict[Role, Any] = {}
+        self._places: dict[Role, Place] = {}
+        self._residents: dict[Role, list[int]] = {}
+        self.events: list[dict[str, Any]] = []
+
+    def house(self, agent: int) -> Role:
+        """Where an agent lives."""
+        return ("house", agent // self._per_house)
+
+    def members(self, role: Role, num_agents: int) -> list[int]:
+        """The agents of a house; nobody for other roles."""
+        kind, number = role
+        start = number * self._per_house
+        return list(range(num_agents))[start : start + self._per_house] if kind == "house" else []
+
+    @property
+    def roles(self) -> list[Role]:
+        """All that are filled."""
+        return list(self._actors)
+
+    @property
+    def worlds(self) -> list[int]:
+        """Numbers of the worlds, in order."""
+        return sorted(number for kind, number in self._actors if kind == "world")
+
+    def ask(self, role: Role, what: str, *given: Any, returns: int = 1) -> Any:
+        """Call a method of an actor: a reference to its result, or to each of several."""
+        return getattr(self._actors[role], what).options(num_returns=returns).remote(*given)
+
+    def ask_agent(self, agent: int, what: str, *given: Any, returns: int = 1) -> Any:
+        """Call a method of an agent."""
+        return self.ask(self.house(agent), "ask", agent, what, *given, returns=returns)
+
+    def hire(self, role: Role, charge: Charge, num_agents: int = 0) -> None:
+        """Start an actor; it may take a while until it answers."""
+        import ray
+
+        maker, given = self._part(role, charge, num_agents)
+        # No CPU is claimed: actors wait for each other most of the time. Calls need not come in
+        # order (each waits for what it is given), so that one that hangs holds up no other.
+        hired = ray.remote(maker).options(
+            num_cpus=0,
+            scheduling_strategy="SPREAD",
+            max_restarts=0,
+            allow_out_of_order_execution=True,
+        )
+        self._actors[role] = hired.remote(*given)
+
+    def _part(self, role: Role, charge: Charge, num_agents: int) -> tuple[Callable[..., Any], Any]:
+        """The class behind a role, and what it is made with."""
+        kind, number = role
+        if kind == "house":
+            agents = self._residents[role] = self.members(role, num_agents)
+            return Household, (agents, charge, [self._plan.of_agent(agent) for agent in agents])
+        if kind == "world":
+            return Stage, (number, charge, self._plan.of_world(number))
+        return VirtualAgent, (charge, self._plan.of_virtual())
+
+    def await_start(self, roles: Sequence[Role]) -> dict[Role, Any]:
+        """Wait until actors answer, and return what they say of themselves.
+
+        `BadInput` of one that refuses; `CanNotGoOn` if one does not come up in time.
+        """
+        import ray
+        from ray import exceptions
+
+        asked = {role: self.ask(role, "place") for role in roles}
+        answers = {}
+        for role, reference in asked.items():
+            try:
+                answers[role] = ray.get(reference, timeout=self._start_seconds)
+            except exceptions.ActorDiedError as problem:
+                raise refusal_in(problem) from None
+            except exceptions.GetTimeoutError:
+                name = " ".join(map(str, role))
+                raise CanNotGoOn(
+                    f"{name} did not start within {self._start_seconds:g} s on the cluster. "
+                    "Does `ray status` show room? Go on later with `fmarl resume`."
+                ) from None
+            self._remember(role, answers[role])
+        return answers
+
+    def silent(self, roles: Sequence[Role], seconds: float) -> tuple[dict[Role, str], list[Role]]:
+        """Who is dead, with the reason, and who does not answer in time."""
+        import ray
+        from ray import exceptions
+
+        asked = {role: self.ask(role, "place") for role in roles}
+        ready, _ = ray.wait(list(asked.values()), num_returns=len(asked), timeout=seconds)
+        dead = {}
+        for role, reference in asked.items():
+            if reference in ready:
+                try:
+                    ray.get(reference)
+                except exceptions.RayActorError as problem:
+                    dead[role] = _reason(problem)
+        return dead, [role for role, reference in asked.items() if reference not in ready]
+
+    def bury(self, role: Role) -> None:
+        """End an actor's process, even one that has been stopped and can not hear of it."""
+        import ray
+        from ray import exceptions
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        actor, place = self._actors.pop(role, None), self._places.pop(role, None)
+        if actor is None:
+            return
+        ray.kill(actor)
+        if place is None:
+            return
+        there = NodeAffinitySchedulingStrategy(place.node, soft=False)
+        killing = ray.remote(_kill).options(num_cpus=0, scheduling_strategy=there)
+        with suppress(exceptions.RayError):  # its host may be gone too
+            ray.get(killing.remote(place.pid), timeout=BURY_SECONDS)
+
+    def close(self) -> None:
+        """End all."""
+        import ray
+        from ray import exceptions
+
+        for role in self.roles:
+            actor = self._actors.pop(role)
+            with suppress(exceptions.RayError):
+                ray.kill(actor)
+
+    def _remember(self, role: Role, answer: Any) -> None:
+        place: Place = answer[0] if role[0] == "world" else answer
+        self._places[role] = place
+        kind, number = role
+        who = {"agents": self._residents[role]} if kind == "house" else {kind: number}
+        where = {"pid": place.pid, "host": place.host}
+        self.events.append({"code": "ACTOR_STARTED", **who, **where})
+
+
+def refusal_in(problem: Exception) -> Exception:
+    """The `BadInput` for which an actor did not start, if that was why."""
+    text = str(problem)
+    mark = "fmarl.errors.BadInput: "
+    if mark in text:
+        from fmarl.errors import BadInput
+
+        return BadInput(text.partition(mark)[2].splitlines()[0])
+    return CanNotGoOn(f"an actor did not start: {_reason(problem)}")
+
+
+def _reason(problem: Exception) -> str:
+    return " ".join(str(problem).split())[:200]
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,130 @@
+"""The hosts of a Ray cluster that we are in: what each has, and whether it would give our bits."""
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fmarl import __version__
+from fmarl.records.description import installed_versions
+
+ANSWER_SECONDS = 30.0
+"""A host that has not said by then what it has is not used; its first worker must start in it."""
+
+
+class Host(NamedTuple):
+    """A machine of the cluster, as Ray knows it."""
+
+    node_id: str
+    address: str
+    cores: int
+    memory: int
+    """In bytes, as much as Ray may give away."""
+
+
+class Answer(NamedTuple):
+    """What a host has said about itself."""
+
+    versions: dict[str, str]
+    problem: str
+    """Why there are no versions; empty if there are."""
+
+
+def versions_here() -> dict[str, str]:
+    """Versions of all that must be the same on every host, and a digest of our own sources."""
+    return {
+        **installed_versions(),
+        "fmarl": __version__,
+        "sources": _sources(),
+        "ray": version("ray"),
+    }
+
+
+def hosts() -> list[Host]:
+    """All hosts that are up, those of most cores first."""
+    import ray
+
+    up = [_host(node) for node in ray.nodes() if node["Alive"]]
+    return sorted(up, key=lambda host: (-host.cores, host.address, host.node_id))
+
+
+def head_address() -> str:
+    """Where the cluster's head is, as host:port."""
+    import ray
+
+    return ray.get_runtime_context().gcs_address
+
+
+def ask_versions(host: Host) -> Any:
+    """Have a host say what it has: a promise for `answer`. It waits for no core."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    there = NodeAffinitySchedulingStrategy(host.node_id, soft=False)
+    asked = ray.remote(versions_here).options(num_cpus=0, scheduling_strategy=there, max_retries=0)
+    return asked.remote()
+
+
+def answer(promise: Any, seconds: float) -> Answer | None:
+    """What a host has said; None if it has not yet."""
+    import ray
+    from ray.exceptions import RayError
+
+    ready, _ = ray.wait([promise], timeout=seconds)
+    if not ready:
+        return None
+    try:
+        return Answer(ray.get(promise), "")
+    except RayError as problem:  # such as a host without fmarl
+        return Answer({}, last_line(problem))
+
+
+def answers(asked: Sequence[Host], seconds: float = ANSWER_SECONDS) -> list[Answer]:
+    """What each host says about itself, all asked at once."""
+    deadline = time.monotonic() + seconds
+    silent = Answer({}, f"no answer in {seconds:.0f} s")
+    promises = [ask_versions(host) for host in asked]
+    return [answer(one, max(deadline - time.monotonic(), 0.0)) or silent for one in promises]
+
+
+def disagreement(ours: Mapping[str, str], theirs: Answer) -> str:
+    """In what a host differs so that runs could end with other bits there; empty if in nothing.
+
+    >>> disagreement({"jax": "0.10.2"}, Answer({"jax": "0.9.0"}, ""))
+    'jax 0.9.0, here 0.10.2'
+    """
+    if theirs.problem:
+        return theirs.problem
+    different = [
+        f"{name} {theirs.versions.get(name, 'missing')}, here {here}"
+        for name, here in ours.items()
+        if theirs.versions.get(name) != here
+    ]
+    return "; ".join(different)
+
+
+def last_line(problem: BaseException) -> str:
+    """Ray's errors are whole pages; the last line is what happened."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    return lines[-1][:200] if lines else type(problem).__name__
+
+
+def _sources() -> str:
+    """Says if two hosts have the same fmarl, where versions stay the same for weeks."""
+    package = Path(__file__).parents[1]
+    total = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        total.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    return total.hexdigest()[:12]
+
+
+def _host(node: Mapping[str, Any]) -> Host:
+    has = node["Resources"]
+    return Host(
+        node["NodeID"],
+        node["NodeManagerAddress"],
+        int(has.get("CPU", 0)),
+        int(has.get("memory", 0)),
+    )

@@ -1,0 +1,69 @@
+"""A run as it stood when its last period was over: what everybody can be sent back to."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from fmarl.algorithms.algorithm import Acting
+from fmarl.cluster.selves import SHARED, Arrays, Self, selves_of, shared_row, state_of, taken_in
+from fmarl.cluster.upload import PARAMETERS, digest_of
+from fmarl.engine.batch import Snapshot
+from fmarl.engine.engine import Rest
+from fmarl.engine.program import Program
+
+
+class Kept:
+    """What the conductor keeps of all agents and worlds, so that no host has the only copy."""
+
+    def __init__(self, program: Program, rest: Rest) -> None:
+        self._program = program
+        self.update_count, self.mail = int(rest.state.update_count), rest.state.mail
+        self.selves, self.snapshots = selves_of(rest.state), list(rest.snapshots)
+        """All agents, and where each world stands."""
+        self.before = self.selves
+        """All agents when the last period began."""
+        self._averages: list[Arrays] | None = None
+
+    def commit(
+        self,
+        update_count: int,
+        handed_in: Mapping[int, Self],
+        averages: list[Arrays] | None,
+        mail: Any,
+        snapshots: Sequence[Snapshot],
+    ) -> None:
+        """A period is over and counts. Those who handed in nothing are as they were."""
+        left = [handed_in.get(agent, own) for agent, own in enumerate(self.selves)]
+        self.before, self._averages, self.mail = self.selves, averages, mail
+        self.selves = [
+            taken_in(self._program, own, self.average_of(agent)) for agent, own in enumerate(left)
+        ]
+        self.update_count, self.snapshots = update_count, list(snapshots)
+
+    def average_of(self, agent: int) -> Arrays | None:
+        """What an agent that handed itself in is to take in to be as it is kept; None: nothing."""
+        return None if self._averages is None else self._averages[agent]
+
+    def rest(self) -> Rest:
+        """The run, as a checkpoint holds it."""
+        return Rest(state_of(self.selves, self.update_count, self.mail), self.snapshots)
+
+    def acting(self, agent: int) -> Acting:
+        """What an agent that is away acts with: it is still driven by what it last was."""
+        return jax.device_get(self._program.act(*self.selves[agent]))
+
+    def starts(self, agents: Collection[int], shared: bool) -> dict[int, Arrays]:
+        """What some agents count as in an average if nothing is heard of them."""
+        found: dict[int, Arrays] = {}
+        for agent in agents:
+            own = self.selves[agent]
+            found[agent] = {PARAMETERS: own.row}
+            row = shared_row(self._program, own.memory) if shared else None
+            if row is not None:
+                found[agent][SHARED] = row
+        return found
+
+    def bases(self) -> tuple[str, ...]:
+        """Digests of what everybody starts from."""
+        return tuple(digest_of({PARAMETERS: own.row}) for own in self.selves)

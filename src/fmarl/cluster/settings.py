@@ -1,0 +1,33 @@
+"""How patient a run on a cluster is, and what is made to go wrong in it."""
+
+from dataclasses import dataclass, field
+
+from fmarl.cluster.faults import FaultPlan
+from fmarl.errors import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSettings:
+    """Nothing here changes what is learned, unless agents are lost."""
+
+    address: str | None = None
+    """Of the cluster; None for one on this machine."""
+    deadline_seconds: float = 60.0
+    """A period that takes longer goes on without those who are not heard of then."""
+    quorum: int = 0
+    """Agents without whom a period does not count; 0 for half of them."""
+    max_retries: int = 3
+    """Tries of a period below quorum before the run stops."""
+    agents_per_actor: int = 1
+    """Agents that share a process."""
+    start_seconds: float = 300.0
+    """Time that a process may take to start and to compile."""
+    plan: FaultPlan = field(default_factory=FaultPlan)
+
+    def __post_init__(self) -> None:
+        for name in ("deadline_seconds", "start_seconds"):
+            value = getattr(self, name)
+            require(0 < value <= 1e6, f"{name} = {value}", "more than 0", "Use 60, say.")
+        for name, least in (("quorum", 0), ("max_retries", 0), ("agents_per_actor", 1)):
+            value = getattr(self, name)
+            require(value >= least, f"{name} = {value}", f"{least} or more", "Use 1, say.")

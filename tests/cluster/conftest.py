@@ -1,0 +1,13 @@
+"""One Ray cluster of this machine for all tests that need no other."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from fmarl.cluster.joining import joined
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[None]:
+    with joined(None):
+        yield

@@ -1,0 +1,92 @@
+"""Sweeps on real Ray as a user starts them, and what to look for around them."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from e2e.hearing import hearing
+from fmarl.engine.experiment import Experiment
+from fmarl.engine.train import Run, begin, resume
+from fmarl.records.lines import read_lines
+from fmarl.records.run_folder import RunFolder
+from unit.engine.small import toy
+
+MARK = "FMARL_TEST_MARK"
+PATIENCE = 2400
+"""Looks, of 50 ms, before what does not come is given up."""
+
+
+def experiment(seed: int, num_epochs: int = 20) -> Experiment:
+    """A run that has something to say at its start and a few times more."""
+    return toy(seed=seed, num_epochs=num_epochs, test_every=num_epochs // 4)
+
+
+def alone(folder: Path, seed: int, num_epochs: int = 20) -> Run:
+    """The same run, trained in this process and not disturbed."""
+    return resume(begin(experiment(seed, num_epochs), folder))
+
+
+def start(*words: str, mark: str, **environment: str) -> subprocess.Popen[str]:
+    """Fmarl as a process whose descendants can all be found, in a group of its own."""
+    return subprocess.Popen(
+        hearing(*words),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, MARK: mark, **environment},
+    )
+
+
+def read_lines_of(process: subprocess.Popen[str], *names: str) -> None:
+    """Wait until these runs have each shown a line, in this order; others may come between."""
+    assert process.stdout is not None
+    for name in names:
+        while not (line := process.stdout.readline()).startswith(f"{name}  epoch "):
+            assert line, f"no more lines of {name}"
+
+
+def marked(mark: str, word: str = "") -> list[int]:
+    """Processes, of whatever parent, that carry the mark and have a word in their command line."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            is_ours = f"{MARK}={mark}".encode() in (place / "environ").read_bytes().split(b"\0")
+            if is_ours and word.encode() in (place / "cmdline").read_bytes():
+                found.append(int(place.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(holds: Callable[[], object], what: str) -> None:
+    """Look until something holds; the tests know nothing of how long it takes."""
+    for _ in range(PATIENCE):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"in vain: {what}")
+
+
+def kill(numbers: list[int]) -> None:
+    """End processes as a power cut would."""
+    for number in numbers:
+        os.kill(number, signal.SIGKILL)
+
+
+def codes(folder: Path) -> list[str]:
+    """What has happened to a run."""
+    return [event["code"] for event in read_lines(RunFolder(folder).events).records]
+
+
+def assert_same_run(folder: Path, whole: Run) -> None:
+    """Parameters, metrics and samples, byte for byte, of a run that goes on here if it can."""
+    assert resume(folder).digest == whole.digest
+    ours, theirs = RunFolder(folder), RunFolder(whole.folder)
+    assert ours.metrics.read_bytes() == theirs.metrics.read_bytes()
+    kept = {path.name: path.read_bytes() for path in theirs.samples.iterdir()}
+    assert {path.name: path.read_bytes() for path in ours.samples.iterdir()} == kept
