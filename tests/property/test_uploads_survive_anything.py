@@ -30,7 +30,7 @@ SPOILT |= dict.fromkeys(["wrong-shape", "broadcast-shape", "float64"], BAD_PAYLO
 SPOILT |= dict.fromkeys(["extra-key", "missing-key", "bad-digest"], BAD_PAYLOAD)
 SPOILT |= dict.fromkeys(["claim:7", "claim:-1", "claim:nan"], BAD_CLAIM)
 """Deeds that spoil an upload, and what they are refused for."""
-SOUND = ["", "duplicate", "stale", "other-run", "kill-after-upload"]
+SOUND = ["", "duplicate", "stale", "other-run", "kill-after-upload", "stop-before-upload"]
 """Deeds after which the agent's own upload is among what is sent; the first is honesty."""
 agents = st.integers(0, AGENTS - 1)
 presences = st.frozensets(agents, max_size=2).map(frozenset(range(AGENTS)).difference)

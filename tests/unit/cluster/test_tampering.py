@@ -23,6 +23,7 @@ VERDICTS = {
     "stale": (STALE, "period 4"),
     "other-run": (STALE, "run_id 'not a run'"),
     "kill-after-upload": (ACCEPTED, ""),
+    "stop-before-upload": (ACCEPTED, ""),
 }
 
 
