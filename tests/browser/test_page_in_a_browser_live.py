@@ -66,6 +66,22 @@ def test_the_page_of_a_training_command_shows_its_run(tmp_path: Path, start: Sta
     expect(viewer.row("a")).to_contain_text("▶ running")
 
 
+def test_the_page_tells_of_agents_that_were_lost(
+    tmp_path: Path, recorded: Path, serve: Serve, look: Look
+):
+    """As a run on a cluster has written it down; where its processes are is nobody's news."""
+    shutil.copytree(recorded / "others" / "toy", tmp_path / "a")
+    lost = (
+        '{"time":"2026-01-01T10:00:00.000+00:00","code":"AGENT_LOST","agent":2,"detail":"dead"}\n'
+    )
+    started = lost.replace("AGENT_LOST", "ACTOR_STARTED")
+    (tmp_path / "a" / "events.jsonl").write_text(started + lost)
+    viewer = look(serve(tmp_path).address).open_with_a_run()
+    events = viewer.page.locator("#events-list li")
+    expect(events).to_have_count(1)
+    expect(events).to_contain_text("a lost an agent (agent 2, dead)")
+
+
 @pytest.mark.long
 def test_a_run_resumed_after_a_kill_shows_nothing_twice(
     tmp_path: Path, serve: Serve, start: Start, look: Look

@@ -13,9 +13,8 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -24,53 +23,23 @@ import numpy as np
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])  # tests find each other from there
 
-from cluster.engines import SYNC_PERIOD, absences, in_one_process, longer, toy
+from cluster.engines import absences, in_one_process, longer, toy
+from cluster.holdings import Sample, Watch, lives
+from cluster.mishaps import AGENTS, ROUNDS, TELLING, Sort, drawn
 from fmarl.cluster.conductor import OnRay
-from fmarl.cluster.faults import POINTS, Fault, FaultPlan
+from fmarl.cluster.faults import Fault, FaultPlan
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin, resume
 from fmarl.records.lines import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 
-AGENTS, ROUNDS = 4, 2
-PERIODS_PER_FAULT = 20
-"""Of each of the two sorts: processes that are killed, and uploads that are of no use."""
-KILLING_SHARE = 0.7
-"""Of the run, in which processes are killed; in the rest all grow old enough to be measured."""
-SAMPLE_PERIODS = 10
-WARM_UP_PERIODS = 100
-"""Of a process's life, in which it still takes what it needs."""
-LEAST_SAMPLES = 20
-"""Without so many after that, nothing is said of a process."""
 MOST_GROWTH = 5.0
 """MiB in 1,000 periods. One agent with its optimiser, kept by mistake each time, would be 100."""
 MOST_MORE_FILES = 2
 LEARNING_RATE = 1e-4
 """So small that agents have not learned all there is before the end: parameters that stand still
 would agree with any oracle."""
-
-Draw = Callable[[Random, int], Sequence[Fault]]
-
-
-class Sort(NamedTuple):
-    """A way to go wrong."""
-
-    name: str
-    sign: str
-    """The code of the event that tells of it."""
-    draw: Draw
-    """The faults of one period."""
-
-
-class Sample(NamedTuple):
-    """What a process held when a period was over."""
-
-    who: str
-    pid: int
-    period: int
-    mebibytes: float
-    files: int
 
 
 class Soaked(NamedTuple):
@@ -86,130 +55,6 @@ class Soaked(NamedTuple):
     oracle: str
     seconds: float
     """Of the run itself."""
-
-
-def _killed_in_a_slot(draw: Random, period: int) -> Sequence[Fault]:
-    return [Fault("kill", period, agent=_mortal(draw), slot=draw.randrange(SYNC_PERIOD))]
-
-
-def _killed_in_an_exchange(draw: Random, period: int) -> Sequence[Fault]:
-    slot, exchange = draw.randrange(SYNC_PERIOD), draw.randrange(ROUNDS)
-    return [Fault("kill", period, agent=_mortal(draw), slot=slot, exchange=exchange)]
-
-
-def _two_killed(draw: Random, period: int) -> Sequence[Fault]:
-    """The second one when the period is played again, for the first may hold it up before."""
-    one, other = draw.sample(range(AGENTS - 1), 2)
-    slot = draw.randrange(SYNC_PERIOD)
-    return [
-        Fault("kill", period, agent=one, slot=slot),
-        Fault("kill", period, agent=other, slot=slot, attempt=1),
-    ]
-
-
-def _killed_after_upload(draw: Random, period: int) -> Sequence[Fault]:
-    return [Fault("kill-after-upload", period, agent=_mortal(draw))]
-
-
-def _world_killed(draw: Random, period: int) -> Sequence[Fault]:
-    return [Fault("kill", period, world=0, slot=draw.randrange(SYNC_PERIOD))]
-
-
-def _virtual_killed(draw: Random, period: int) -> Sequence[Fault]:
-    return [Fault("kill", period, virtual=True, point=draw.choice(POINTS))]
-
-
-def _sent(do: str) -> Draw:
-    return lambda draw, period: [Fault(do, period, agent=draw.randrange(AGENTS))]
-
-
-def _mortal(draw: Random) -> int:
-    """All but the last agent, which is there from beginning to end, to be measured."""
-    return draw.randrange(AGENTS - 1)
-
-
-KILLS = (
-    Sort("agent killed in a slot", "AGENT_LOST", _killed_in_a_slot),
-    Sort("world killed", "WORLD_LOST", _world_killed),
-    Sort("virtual agent killed", "VIRTUAL_LOST", _virtual_killed),
-    Sort("agent killed after its upload", "AGENT_REVIVED", _killed_after_upload),
-    Sort("agent killed in an exchange", "AGENT_LOST", _killed_in_an_exchange),
-    Sort("two agents killed in a period", "AGENT_LOST", _two_killed),
-)
-USELESS = (
-    Sort("NaN uploaded", "NONFINITE", _sent("nan")),
-    Sort("uploaded twice", "DUPLICATE", _sent("duplicate")),
-    Sort("float64 uploaded", "BAD_PAYLOAD", _sent("float64")),
-    Sort("last upload sent again", "STALE", _sent("stale")),
-)
-TELLING = {sort.sign for sort in (*KILLS, *USELESS)} | {
-    "AGENT_LATE",
-    "AGENT_QUARANTINED",
-    "PERIOD_ABANDONED",
-    "PERIOD_FAILED",
-}
-"""Codes that are to be among the events as often as planned; some never."""
-
-
-def drawn(periods: int, seed: int) -> list[tuple[Sort, Sequence[Fault]]]:
-    """What goes wrong in a run, in order.
-
-    Every other period is spared: nobody sends three useless uploads in a row, for which it would be
-    out, and who is killed after an upload meets no other fault as it comes back.
-    """
-    draw, count = Random(seed), max(periods // PERIODS_PER_FAULT, 1)
-    kill_at = draw.sample(range(1, int(periods * KILLING_SHARE), 2), count)
-    others = sorted(set(range(1, periods - 1, 2)).difference(kill_at))
-    pairs = [
-        *zip(kill_at, _in_turn(KILLS, count), strict=True),
-        *zip(draw.sample(others, count), _in_turn(USELESS, count), strict=True),
-    ]
-    return [(sort, sort.draw(draw, period)) for period, sort in sorted(pairs)]
-
-
-def _in_turn(sorts: Sequence[Sort], count: int) -> list[Sort]:
-    return [sorts[number % len(sorts)] for number in range(count)]
-
-
-class Watch:
-    """Looks at the processes of a run each time that it has lived some periods. A listener."""
-
-    def __init__(self, folder: Path) -> None:
-        self._events = RunFolder(folder).events
-        self._pids = {"conductor": "self"}
-        self._read_to = 0
-        self.samples: list[Sample] = []
-        self.gradient_norm = 0.0
-
-    def __call__(self, line: dict[str, Any]) -> None:
-        """Hear a line of metrics."""
-        self.gradient_norm = line.get("gradient_norm", 0.0)
-        period, slot = divmod(line["update_count"], SYNC_PERIOD)
-        if slot == 0 and period % SAMPLE_PERIODS == 0:
-            self._hear_events()
-            self.samples += [_sample(who, pid, period) for who, pid in self._pids.items()]
-
-    def _hear_events(self) -> None:
-        lines = read_lines(self._events, self._read_to)
-        self._read_to = lines.position
-        for event in lines.records:
-            if event["code"] == "ACTOR_STARTED":
-                self._pids[_name(event)] = str(event["pid"])
-
-
-def _name(event: dict[str, Any]) -> str:
-    if "agents" in event:
-        return f"agent {event['agents'][0]}"
-    return "world" if "world" in event else "virtual agent"
-
-
-def _sample(who: str, pid: str, period: int) -> Sample:
-    home = Path("/proc", pid)
-    status = dict(
-        line.split(":", 1) for line in (home / "status").read_text().splitlines() if ":" in line
-    )
-    mebibytes = int(status["VmRSS"].split()[0]) / 1024
-    return Sample(who, int(status["Pid"]), period, mebibytes, len(list((home / "fd").iterdir())))
 
 
 def soak(folder: Path, periods: int, seed: int) -> Soaked:
@@ -247,43 +92,6 @@ def soak(folder: Path, periods: int, seed: int) -> Soaked:
         digest=run.digest,
         oracle=oracle.digest,
         seconds=seconds,
-    )
-
-
-class Life(NamedTuple):
-    """A process that lived long, after its warm-up."""
-
-    who: str
-    periods: int
-    mebibytes: float
-    """In the end."""
-    growth: float
-    """MiB in 1,000 periods, by least squares."""
-    files: tuple[int, int]
-    """Early and late."""
-
-
-def lives(samples: Sequence[Sample]) -> list[Life]:
-    """The processes of which there are samples enough."""
-    found = []
-    for process in dict.fromkeys((sample.who, sample.pid) for sample in samples):
-        own = [sample for sample in samples if (sample.who, sample.pid) == process]
-        grown = [one for one in own if one.period >= own[0].period + WARM_UP_PERIODS]
-        if len(grown) >= LEAST_SAMPLES:
-            found.append(_life(grown))
-    return found
-
-
-def _life(samples: Sequence[Sample]) -> Life:
-    at, held = ([getattr(one, name) for one in samples] for name in ("period", "mebibytes"))
-    files = [sample.files for sample in samples]
-    quarter = len(files) // 4
-    return Life(
-        who=samples[0].who,
-        periods=at[-1] - at[0],
-        mebibytes=held[-1],
-        growth=1000 * float(np.polyfit(at, held, 1)[0]),
-        files=(int(np.median(files[:quarter])), int(np.median(files[-quarter:]))),
     )
 
 

@@ -1,11 +1,16 @@
 """Agents that die, hang or fall behind: the run ends as one process would with τ_i = 0 there."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,12 +74,35 @@ def test_a_straggler_that_comes_back_is_too_late_and_takes_part_again(tmp_path):
     """F07, F11, F34: it is stopped as it uploads, and goes on when the period is over."""
     experiment = longer(toy(), periods=6)
     folder = begin(experiment, tmp_path / "ray")
-    with _continued_when(folder, "PERIOD_WITHOUT"):
+    with _continued_when(folder, {2}, lambda events: "PERIOD_WITHOUT" in str(events)):
         struck = go_on_on_ray(
             folder, Fault("stop-before-upload", period=1, agent=2), deadline_seconds=15.0
         )
     assert "STALE" in struck.codes and "AGENT_RETURNED" in struck.codes
     oracle = in_one_process(tmp_path / "alone", experiment, absences(struck.events))
+    assert struck.digest == oracle.digest
+
+
+def test_a_loss_does_not_disturb_what_is_printed_as_json(tmp_path):
+    """Ray itself would say on standard output that a process is gone."""
+    plan, folder = tmp_path / "faults.toml", begin(PERIODIC, tmp_path / "ray")
+    plan.write_text('[[faults]]\ndo = "kill"\nagent = 1\nperiod = 1\nslot = 2\n')
+    words = ["resume", str(folder), "--engine", "ray", "--json", "--faults", str(plan)]
+    command = [sys.executable, "-m", "fmarl", *words]
+    ended = subprocess.run(command, capture_output=True, check=True, text=True)
+    codes = [event["code"] for event in read_lines(RunFolder(folder).events).records]
+    assert "AGENT_LOST" in codes
+    assert json.loads(ended.stdout)["finished"]
+    assert ended.stderr == ""
+
+
+def test_a_run_below_quorum_waits_for_those_who_are_late(tmp_path):
+    """F08: two of three are stopped, and go on before the run is given up; nothing is lost."""
+    stopped = [Fault("stop", period=1, agent=agent, slot=1) for agent in (0, 2)]
+    folder = begin(PERIODIC, tmp_path / "ray")
+    with _continued_when(folder, {0, 2}, _is_old(seconds=20.0)):
+        struck = go_on_on_ray(folder, *stopped, deadline_seconds=5.0, max_retries=20)
+    oracle = in_one_process(tmp_path / "alone", PERIODIC, absences(struck.events))
     assert struck.digest == oracle.digest
 
 
@@ -90,18 +118,29 @@ def test_below_quorum_nothing_is_learned_and_the_run_stops(tmp_path):
     assert ended.digest == in_one_process(tmp_path / "alone", PERIODIC).digest
 
 
+def _is_old(seconds: float) -> Callable[[list[dict[str, Any]]], bool]:
+    """Whether a run wrote its first event so long ago."""
+
+    def is_old(events: list[dict[str, Any]]) -> bool:
+        begun = datetime.fromisoformat(events[0]["time"])
+        return datetime.now(UTC) - begun > timedelta(seconds=seconds)
+
+    return is_old
+
+
 @contextmanager
-def _continued_when(folder: Path, code: str) -> Iterator[None]:
-    """Send SIGCONT to the process of the last agent, once the run has said something."""
+def _continued_when(
+    folder: Path, agents: set[int], is_time: Callable[[list[dict[str, Any]]], bool]
+) -> Iterator[None]:
+    """Send SIGCONT to some agents' first processes, when what the run has written says so."""
 
     def look() -> None:
         while not over.wait(0.05):
             events = read_lines(RunFolder(folder).events).records
-            pids = [
-                event["pid"] for event in events if "pid" in event and event.get("agents") == [2]
-            ]
-            if any(event["code"] == code for event in events):
-                os.kill(pids[0], signal.SIGCONT)
+            if events and is_time(events):
+                started = [event for event in events if set(event.get("agents", ())) & agents]
+                for event in started[: len(agents)]:
+                    os.kill(event["pid"], signal.SIGCONT)
                 return
 
     over, looking = threading.Event(), threading.Thread(target=look)

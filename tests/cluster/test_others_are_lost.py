@@ -9,8 +9,10 @@ import pytest
 
 from cluster.engines import go_on_on_ray, in_one_process, longer, on_ray, toy
 from fmarl.cluster.faults import Fault
+from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin, resume
 from fmarl.errors import BadInput
+from fmarl.federation.recipes import MethodConfig
 
 EXPERIMENT = longer(toy(method="consensus", graph="ring"), periods=6)
 
@@ -37,6 +39,24 @@ def test_a_world_that_dies_is_replaced_and_nothing_changes(tmp_path):
     struck = on_ray(tmp_path / "ray", EXPERIMENT, *faults)
     assert struck.codes == ["WORLD_LOST"] * 2
     assert struck.digest == in_one_process(tmp_path / "alone", EXPERIMENT).digest
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_sumo_that_is_killed_is_started_again_and_nothing_changes(tmp_path):
+    """F24: twice within a period of Figure Eight, beneath a world that stays."""
+    experiment = Experiment(
+        num_epochs=2,
+        steps_per_update=50,
+        set=("epoch_steps=200",),
+        test_every=0,
+        sample_slots=0,
+        baseline=False,
+        together=MethodConfig(sync_period=4),
+    )
+    faults = [Fault("kill-simulator", period=1, world=0, slot=slot) for slot in (0, 2)]
+    struck = on_ray(tmp_path / "ray", experiment, *faults)
+    assert struck.codes == ["WORLD_CRASHED", "WORLD_RESTORED"] * 2
+    assert struck.digest == in_one_process(tmp_path / "alone", experiment).digest
 
 
 @pytest.mark.parametrize("point", ["before-collect", "after-aggregate"])

@@ -4,7 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from cluster.soak import AGENTS, KILLS, USELESS, Sample, Soaked, drawn, problems, soak
+from cluster.holdings import Sample
+from cluster.mishaps import AGENTS, KILLS, USELESS, drawn
+from cluster.soak import Soaked, problems, soak
 from fmarl.cluster.faults import Fault
 from fmarl.cluster.roll import default_quorum
 

@@ -36,6 +36,8 @@ TOY = replace(
     test_every=2,  # a period, so that there is a line to wait for
 )
 TOY_ACTORS = 6
+LONG = replace(longer(toy(agents=4, learning_rate=1e-4), periods=300), test_every=10)
+"""Not over before it is noticed that somebody is gone."""
 OTHER_VERSION = "9.9.9"
 IMPATIENT = ("--deadline", "10")
 
@@ -100,6 +102,26 @@ def test_agents_of_a_host_that_dies_go_on_at_the_other(hosts: list[Host], tmp_pa
     assert _agents(_started(folder)[TOY_ACTORS:]) == gone
 
 
+def test_a_run_whose_cluster_lost_its_head_stops_in_one_line_and_goes_on_here(tmp_path: Path):
+    """Ray itself would end the command after a minute, as if it had failed."""
+    with Hosts(2) as [head, second]:
+        head.start_ray(cores=0)
+        second.start_ray(head=head, settings=AWAKE)
+        folder = begin(LONG, tmp_path / "run")
+        words = ["resume", str(folder), "--engine", "ray", "--address", head.ray_address]
+        run = second.run([*COMMAND, *words])
+        read_lines_of(run, folder.name)
+        assert _actors_on(head, folder) == []  # it has no cores
+
+        kill(head.processes())
+
+        _, complaint = run.communicate()
+    assert run.returncode == 3
+    assert complaint.count("\n") == 1
+    assert "its head at" in complaint
+    assert resume(folder).digest == in_one_process(tmp_path / "alone", LONG).digest
+
+
 def test_a_host_with_other_code_is_refused_in_one_line_with_both_values(
     hosts: list[Host], tmp_path: Path
 ):
@@ -147,5 +169,5 @@ def _assert_ended_without(
     said, complaint = run.communicate()
     assert (run.returncode, complaint) == (0, ""), said
     away = absences(read_lines(RunFolder(folder).events).records)
-    assert gone and set.union(*away.values()) == gone
+    assert gone and set().union(*away.values()) == gone
     assert resume(folder).digest == in_one_process(alone, TOY, away).digest

@@ -12,7 +12,7 @@ from fmarl.cli.exit_codes import EXIT_CODES
 from fmarl.cli.following import Follower
 from fmarl.cli.places import Places, Running
 from fmarl.cli.progress import Row
-from fmarl.cluster.slots import HostsLost
+from fmarl.cluster.head import ClusterLost
 from fmarl.engine.stopping import Stop
 from fmarl.records.lines import read_lines
 from fmarl.records.run_folder import RunFolder
@@ -77,9 +77,9 @@ def run_queue(
     """
     try:
         return _run_queue(take, done, show, places)
-    except HostsLost as problem:
+    except ClusterLost as problem:
         sys.stderr.write(f"fmarl: {problem}\n")
-        return EXIT_CODES[HostsLost]
+        return EXIT_CODES[ClusterLost]
 
 
 def _run_queue(

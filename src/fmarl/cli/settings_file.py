@@ -69,7 +69,9 @@ def _parse(path: Path, text: str) -> object:
         "Rename it.",
     )
     try:
-        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        repr(content)  # TOML takes hexadecimal numbers that are too long to be shown in a message
+        return content
     except (ValueError, RecursionError) as error:  # both parsers raise ValueErrors of their own
         raise BadInput(
             f"{path} is not valid {path.suffix[1:].upper()}: {error}. Correct it."

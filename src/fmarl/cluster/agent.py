@@ -23,6 +23,7 @@ from fmarl.engine.course import Course
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.in_process import learning_keys
 from fmarl.engine.program import keep_compiled_programs, make_program
+from fmarl.federation.update import neighbours
 from fmarl.worlds.world import WorldSpec
 
 BEFORE = Ticket(-1, 0)
@@ -88,7 +89,7 @@ class LoneAgent:
         return self._acting()
 
     def learn(
-        self, ticket: Ticket, update_count: int, lived: Arrays, steps: bool, shows: bool
+        self, ticket: Ticket, update_count: int, steps: bool, shows: bool, lived: Arrays
     ) -> tuple[Findings, Any, Self | None]:
         """Learn from a slot; with `steps`, step too, which nobody is asked about."""
         self._check(ticket)
@@ -114,30 +115,30 @@ class LoneAgent:
         ticket: Ticket,
         update_count: int,
         round_: int,
-        whose: Sequence[int],
         steps: bool,
         shows: bool,
         *rows: np.ndarray,
     ) -> tuple[Any, Self | None]:
-        """Mix in what the neighbours found; after the last round, step."""
+        """Mix what oneself and the neighbours found, in the order of agents, and step if asked."""
         self._check(ticket)
         period = self._course.sync_period
         self._faults.at(ticket, slot=update_count % period, exchange=round_)
         method = self._course.at(update_count, self._away)
-        everybody = np.zeros((method.num_agents, len(rows[0])), np.float32)
-        everybody[list(whose)] = rows
-        mixed = self._program.stages.mix(method, round_, np.int32(self._agent), everybody)
-        self._count_exchanges(len(whose) - 1, rows[0].nbytes)
+        weights = method.mixing[round_, self._agent]
+        whose = neighbours(weights, self._agent)
+        mixed = self._program.stages.mix(weights[whose], np.stack(rows))
+        self._count_exchanges(len(rows) - 1, rows[0].nbytes)
         return self._stepped(update_count, np.asarray(mixed), steps, shows)
 
     def hand_in(
-        self, ticket: Ticket, update_count: int, uploads: bool, step: np.ndarray | None, *after: Any
+        self, ticket: Ticket, update_count: int, uploads: bool, outcome: Any
     ) -> tuple[list[Upload], HandedIn]:
         """Send what the virtual agent averages, and leave oneself with the conductor.
 
-        With delays, what is sent is the `step`. `after` only says what must be over.
+        With delays it is the step that is sent, which is then the `outcome` of the last slot.
         """
         self._check(ticket)
+        step = outcome if self._course.method.is_delayed else None
         sent = self._upload(ticket, update_count, step) if uploads else []
         for fault in self._faults.of_upload(ticket) if uploads else []:
             if fault.word == "stop-before-upload":
@@ -222,6 +223,7 @@ class Household:
         """Where these agents are; the answer comes at once unless one is at work."""
         return own_place()
 
-    def ask(self, agent: int, what: str, *given: Any) -> Any:
-        """Call a method of an agent."""
-        return getattr(self._agents[agent], what)(*given)
+    def ask(self, call: tuple[int, str, tuple[Any, ...]], *brought: Any) -> Any:
+        """Call a method of an agent: with what it is given, and what others have brought."""
+        agent, what, given = call
+        return getattr(self._agents[agent], what)(*given, *brought)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from fmarl.cluster.agent import Findings, HandedIn
 from fmarl.cluster.cast import VIRTUAL, Cast
+from fmarl.cluster.head import LOOK_SECONDS, Head
 from fmarl.cluster.inbox import Expected
 from fmarl.cluster.kept import Kept
 from fmarl.cluster.misfortune import Misfortune
@@ -41,6 +42,7 @@ class Means(NamedTuple):
     """What tries of all periods have in common."""
 
     cast: Cast
+    head: Head
     course: Course
     acts: Acts
     run_id: str
@@ -73,17 +75,17 @@ def wait_for(means: Means, references: Sequence[Reference]) -> None:
     """Wait until all is there, or somebody is found to be gone after the deadline."""
     import ray
 
-    waiting = list(references)
+    waiting, deadline = list(references), time.monotonic() + means.deadline_seconds
     while waiting:
-        deadline = time.monotonic() + means.deadline_seconds
+        seconds = min(deadline - time.monotonic(), LOOK_SECONDS)
         _, waiting = ray.wait(
-            waiting,
-            num_returns=len(waiting),
-            timeout=max(deadline - time.monotonic(), 0),
-            fetch_local=False,
+            waiting, num_returns=len(waiting), timeout=max(seconds, 0), fetch_local=False
         )
-        if waiting and means.is_anybody_gone():
-            raise Broken("the deadline has passed")
+        means.head.require()
+        if waiting and time.monotonic() >= deadline:
+            if means.is_anybody_gone():
+                raise Broken("the deadline has passed")
+            deadline = time.monotonic() + means.deadline_seconds
 
 
 def fetched(references: list[Reference]) -> list[Any]:

@@ -2,13 +2,16 @@
 
 import os
 import signal
+import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from fmarl.cluster.agent import Household
 from fmarl.cluster.charge import Charge, Place
 from fmarl.cluster.faults import FaultPlan
+from fmarl.cluster.hosts import hosts, roomiest
 from fmarl.cluster.stage import Stage
 from fmarl.cluster.virtual import VirtualAgent
 from fmarl.engine.engine import CanNotGoOn
@@ -19,6 +22,15 @@ VIRTUAL: Role = ("virtual", 0)
 BURY_SECONDS = 5.0
 
 
+class Heard(NamedTuple):
+    """What came of asking actors where they are."""
+
+    answers: dict[Role, Any]
+    dead: dict[Role, Exception]
+    """With the reason: `BadInput` of one that refused the work."""
+    silent: list[Role]
+
+
 class Cast:
     """Who plays which role, and in which process. Made inside a cluster."""
 
@@ -27,6 +39,10 @@ class Cast:
         self._per_house = agents_per_actor
         self._actors: dict[Role, Any] = {}
         self._places: dict[Role, Place] = {}
+        self._nodes: dict[Role, str] = {}
+        """Where each was sent, or was seen."""
+        self._lost_at: dict[Role, str] = {}
+        self._hired_at: dict[Role, float] = {}
         self._residents: dict[Role, list[int]] = {}
         self.events: list[dict[str, Any]] = []
 
@@ -54,20 +70,29 @@ class Cast:
         """Call a method of an actor: a reference to its result, or to each of several."""
         return getattr(self._actors[role], what).options(num_returns=returns).remote(*given)
 
-    def ask_agent(self, agent: int, what: str, *given: Any, returns: int = 1) -> Any:
-        """Call a method of an agent."""
-        return self.ask(self.house(agent), "ask", agent, what, *given, returns=returns)
+    def ask_agent(
+        self, agent: int, what: str, given: tuple[Any, ...], *references: Any, returns: int = 1
+    ) -> Any:
+        """Call a method of an agent, with what is at hand and then with what others will bring."""
+        # What is at hand goes as one: Ray packs and unpacks every argument apart.
+        call = (agent, what, given)
+        return self.ask(self.house(agent), "ask", call, *references, returns=returns)
 
     def hire(self, role: Role, charge: Charge, num_agents: int = 0) -> None:
         """Start an actor; it may take a while until it answers."""
         import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+        host = roomiest(hosts(), Counter(self._nodes.values()), self._lost_at.get(role, ""))
+        self._nodes[role], self._hired_at[role] = host.node_id, time.monotonic()
         maker, given = self._part(role, charge, num_agents)
+        # Not softly, or Ray sends an actor that claims no CPU anywhere.
+        there = NodeAffinitySchedulingStrategy(host.node_id, soft=False)
         # No CPU is claimed: actors wait for each other most of the time. Calls need not come in
         # order (each waits for what it is given), so that one that hangs holds up no other.
         hired = ray.remote(maker).options(
             num_cpus=0,
-            scheduling_strategy="SPREAD",
+            scheduling_strategy=there,
             max_restarts=0,
             allow_out_of_order_execution=True,
         )
@@ -88,40 +113,39 @@ class Cast:
 
         `BadInput` of one that refuses; `CanNotGoOn` if one does not come up in time.
         """
+        heard = self.call(roles, self._start_seconds)
+        for problem in heard.dead.values():
+            raise problem
+        if heard.silent:
+            names = ", ".join(" ".join(map(str, role)) for role in heard.silent)
+            raise CanNotGoOn(
+                f"{names} did not start within {self._start_seconds:g} s on the cluster. "
+                "Does `ray status` show room? Go on later with `fmarl resume`."
+            )
+        return heard.answers
+
+    def call(self, roles: Sequence[Role], seconds: float) -> Heard:
+        """Ask actors where they are, and wait so long for their answers."""
         import ray
         from ray import exceptions
 
         asked = {role: self.ask(role, "place") for role in roles}
-        answers = {}
+        heard = Heard({}, {}, [])
+        ready, _ = _waited(list(asked.values()), seconds)
         for role, reference in asked.items():
+            if reference not in ready:
+                heard.silent.append(role)
+                continue
             try:
-                answers[role] = ray.get(reference, timeout=self._start_seconds)
-            except exceptions.ActorDiedError as problem:
-                raise refusal_in(problem) from None
-            except exceptions.GetTimeoutError:
-                name = " ".join(map(str, role))
-                raise CanNotGoOn(
-                    f"{name} did not start within {self._start_seconds:g} s on the cluster. "
-                    "Does `ray status` show room? Go on later with `fmarl resume`."
-                ) from None
-            self._remember(role, answers[role])
-        return answers
+                heard.answers[role] = ray.get(reference)
+                self._remember(role, heard.answers[role])
+            except (exceptions.RayActorError, exceptions.ActorUnschedulableError) as problem:
+                heard.dead[role] = refusal_in(problem)
+        return heard
 
-    def silent(self, roles: Sequence[Role], seconds: float) -> tuple[dict[Role, str], list[Role]]:
-        """Who is dead, with the reason, and who does not answer in time."""
-        import ray
-        from ray import exceptions
-
-        asked = {role: self.ask(role, "place") for role in roles}
-        ready, _ = ray.wait(list(asked.values()), num_returns=len(asked), timeout=seconds)
-        dead = {}
-        for role, reference in asked.items():
-            if reference in ready:
-                try:
-                    ray.get(reference)
-                except exceptions.RayActorError as problem:
-                    dead[role] = _reason(problem)
-        return dead, [role for role, reference in asked.items() if reference not in ready]
+    def is_overdue(self, role: Role) -> bool:
+        """Whether an actor should have started long ago."""
+        return time.monotonic() - self._hired_at[role] > self._start_seconds
 
     def bury(self, role: Role) -> None:
         """End an actor's process, even one that has been stopped and can not hear of it."""
@@ -130,6 +154,7 @@ class Cast:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         actor, place = self._actors.pop(role, None), self._places.pop(role, None)
+        self._lost_at[role] = self._nodes.pop(role, "")
         if actor is None:
             return
         ray.kill(actor)
@@ -152,7 +177,9 @@ class Cast:
 
     def _remember(self, role: Role, answer: Any) -> None:
         place: Place = answer[0] if role[0] == "world" else answer
-        self._places[role] = place
+        if role in self._places:
+            return
+        self._places[role], self._nodes[role] = place, place.node
         kind, number = role
         who = {"agents": self._residents[role]} if kind == "house" else {kind: number}
         where = {"pid": place.pid, "host": place.host}
@@ -160,18 +187,29 @@ class Cast:
 
 
 def refusal_in(problem: Exception) -> Exception:
-    """The `BadInput` for which an actor did not start, if that was why."""
+    """Why an actor is dead: `BadInput` if it was given something that it can not work with."""
     text = str(problem)
     mark = "fmarl.errors.BadInput: "
     if mark in text:
         from fmarl.errors import BadInput
 
         return BadInput(text.partition(mark)[2].splitlines()[0])
-    return CanNotGoOn(f"an actor did not start: {_reason(problem)}")
+    return CanNotGoOn(f"an actor died: {_reason(problem)}")
+
+
+def _waited(references: list[Any], seconds: float) -> tuple[list[Any], list[Any]]:
+    """What is there by then, and what is not."""
+    import ray
+
+    if not references:  # Ray does not wait for nothing
+        return [], []
+    return ray.wait(references, num_returns=len(references), timeout=seconds)
 
 
 def _reason(problem: Exception) -> str:
-    return " ".join(str(problem).split())[:200]
+    """What Ray says of it, without the names that only Ray knows."""
+    text = " ".join(str(problem).split())
+    return text.rpartition("The actor is dead because ")[2][:200]
 
 
 def _kill(pid: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from fmarl.cluster.attempt import Broken, fetched
-from fmarl.cluster.cast import VIRTUAL, Cast, Role
+from fmarl.cluster.cast import VIRTUAL, Cast, Heard, Role
 from fmarl.cluster.charge import Charge
 from fmarl.cluster.inbox import ACCEPTED
 from fmarl.cluster.period import Asked, Reference, Span
@@ -12,6 +12,7 @@ from fmarl.cluster.roll import AGENT_LATE, Roll, default_quorum
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.cluster.virtual import Collected
 from fmarl.engine.engine import CanNotGoOn
+from fmarl.errors import BadInput
 
 LISTEN_SECONDS = 10.0
 """Time in which whoever is there answers, once something went wrong; a slot may be in work."""
@@ -46,15 +47,14 @@ class Company:
     def begin_period(self) -> None:
         """See who is back."""
         self._riddles = 0
-        for agent, why in list(self._roll.away.items()):
-            if why == AGENT_LATE:
-                self._look_for(agent)
+        self._look_for_late(GLANCE_SECONDS)
 
     def require_quorum(self) -> bool:
-        """Below quorum, ask everybody who can again, but not for ever; whether that was so."""
+        """Below quorum, wait for those who are away, but not for ever; whether that was so."""
         enough = self._roll.has_quorum
         while not self._roll.has_quorum:
             self._replace()
+            self._look_for_late(self._settings.deadline_seconds)
             away = ", ".join(f"{agent} ({why})" for agent, why in self._roll.away.items())
             there = len(self._roll.present)
             if not self._roll.abandon():
@@ -67,20 +67,21 @@ class Company:
 
     def is_anybody_gone(self) -> bool:
         """Whether somebody who takes part is dead or does not answer."""
-        return any(self._missing())
+        missing = self._missing()
+        return bool(missing.dead or missing.silent)
 
     def see_to(self, span: Span, begins: Sequence[Any], problem: Broken) -> None:
         """Find out who was lost in a try of a period, and put right what can be."""
-        dead, silent = self._missing()
+        _, dead, silent = self._missing()
         self._late_uploads |= _uploads(problem.asked)
         if not dead and not silent:
             self._puzzle(span, problem)
         for role in [*dead, *silent]:
             if role[0] != "house":
                 self.note(f"{role[0].upper()}_LOST", number=role[1], detail=_why(role, dead))
-                self._hire_anew([role])
+                self._hire_anew(role)
             elif role in dead:
-                self._lose_house(role, span, begins, dead[role])
+                self._lose_house(role, span, begins, str(dead[role]))
             else:
                 for agent in self._members(role):
                     self._roll.late(agent)
@@ -104,11 +105,11 @@ class Company:
         """Something to be written down."""
         self.events.append({"code": code, **facts})
 
-    def _missing(self) -> tuple[dict[Role, str], list[Role]]:
+    def _missing(self) -> Heard:
         houses = {self.cast.house(agent) for agent in self._roll.present}
         worlds: list[Role] = [("world", world) for world in self.cast.worlds]
         seconds = min(LISTEN_SECONDS, self._settings.deadline_seconds)
-        return self.cast.silent([*sorted(houses), *worlds, VIRTUAL], seconds)
+        return self.cast.call([*sorted(houses), *worlds, VIRTUAL], seconds)
 
     def _puzzle(self, span: Span, problem: Broken) -> None:
         """A try that failed though all are there: perhaps the network did. Not too often."""
@@ -124,22 +125,24 @@ class Company:
         if unborn and self._riddles < MOST_RIDDLES:
             self._riddles += 1
             self.note("AGENT_REVIVED", agents=members, detail=why)
-            self._hire_anew([role])
+            self._hire_anew(role)
             return
         for agent in self._members(role):
             self._roll.lose(agent, "AGENT_LOST", why)
         self._hire([role])  # it starts while the others go on
 
-    def _look_for(self, agent: int) -> None:
-        """See whether an agent that was late is back; what it sends now is too late."""
-        house = self.cast.house(agent)
-        dead, silent = self.cast.silent([house], GLANCE_SECONDS)
-        if house in dead:
-            self._roll.lose(agent, "AGENT_LOST", dead[house])
-            self._hire([house])
-        elif not silent:
-            self._roll.returns(agent)
-            self._judge_late(agent)
+    def _look_for_late(self, seconds: float) -> None:
+        """See who of the late is back within some time; what they send now is too late."""
+        late = [agent for agent, why in self._roll.away.items() if why == AGENT_LATE]
+        heard = self.cast.call(sorted({self.cast.house(agent) for agent in late}), seconds)
+        for agent in late:
+            house = self.cast.house(agent)
+            if house in heard.dead:
+                self._roll.lose(agent, "AGENT_LOST", str(heard.dead[house]))
+            elif house in heard.answers:
+                self._roll.returns(agent)
+                self._judge_late(agent)
+        self._hire(heard.dead)
 
     def _judge_late(self, agent: int) -> None:
         import ray
@@ -155,19 +158,37 @@ class Company:
             self.note(verdict.code, agent=agent, detail=verdict.detail)
 
     def _replace(self) -> None:
-        """Have new processes for the lost, and for those who were late for too long."""
-        lost = self._roll.to_replace
-        houses = sorted({self.cast.house(agent) for agent in lost})
-        late = {self.cast.house(agent) for agent in lost if self._roll.away[agent] == AGENT_LATE}
-        self._hire(sorted(late))
-        self.cast.await_start(houses)
-        for agent in lost:
-            self._roll.replaced(agent)
-            self._late_uploads.pop(agent, None)
+        """Have new processes for the lost, and for those who were late for too long.
 
-    def _hire_anew(self, roles: Collection[Role]) -> None:
-        self._hire(roles)
-        self.cast.await_start(list(roles))
+        Who has none by the deadline stays away, and is looked for again after the next period.
+        """
+        lost = self._roll.to_replace
+        late = [agent for agent in lost if self._roll.away[agent] == AGENT_LATE]
+        self._hire({self.cast.house(agent) for agent in late})
+        for agent in late:
+            self._roll.lose(agent, "AGENT_LOST", "late for too long")
+        houses = sorted({self.cast.house(agent) for agent in lost})
+        heard = self.cast.call(houses, self._settings.deadline_seconds)
+        for role, problem in heard.dead.items():
+            self.note("NOT_STARTED", agents=self._members(role), detail=str(problem))
+        overdue = [role for role in heard.silent if self.cast.is_overdue(role)]
+        self._hire([*heard.dead, *overdue])
+        for agent in lost:
+            if self.cast.house(agent) in heard.answers:
+                self._roll.replaced(agent)
+                self._late_uploads.pop(agent, None)
+
+    def _hire_anew(self, role: Role) -> None:
+        """Have a new process for somebody without whom nothing goes on."""
+        for tries_left in reversed(range(MOST_RIDDLES)):
+            self._hire([role])
+            try:
+                self.cast.await_start([role])
+                return
+            except (BadInput, CanNotGoOn) as problem:
+                if not tries_left:
+                    raise
+                self.note("NOT_STARTED", **{role[0]: role[1]}, detail=str(problem))
 
     def _hire(self, roles: Collection[Role]) -> None:
         for role in roles:
@@ -182,8 +203,8 @@ def _uploads(asked: Asked | None) -> dict[int, Reference]:
     return {} if asked is None else asked.uploads
 
 
-def _why(role: Role, dead: dict[Role, str]) -> str:
-    return dead.get(role, "it does not answer")
+def _why(role: Role, dead: dict[Role, Exception]) -> str:
+    return str(dead.get(role, "it does not answer"))
 
 
 def _has_begun(begin: Any) -> bool:

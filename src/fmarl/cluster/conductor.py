@@ -18,6 +18,7 @@ from fmarl.cluster.attempt import Broken, Brought, Means, attempt, fetched
 from fmarl.cluster.cast import Cast, Role
 from fmarl.cluster.charge import Charge, Ticket, own_code
 from fmarl.cluster.company import Company
+from fmarl.cluster.head import Head
 from fmarl.cluster.joining import joined
 from fmarl.cluster.kept import Kept
 from fmarl.cluster.misfortune import Misfortune
@@ -43,8 +44,9 @@ class OnRay:
         self._charge = Charge(run_id, describe_experiment(experiment), None, own_code())
         with ExitStack() as opening:
             opening.enter_context(joined(settings.address))
+            self._head = Head()
             self._cast = Cast(settings.plan, settings.agents_per_actor, settings.start_seconds)
-            opening.callback(self._cast.close)
+            opening.callback(self._dismiss)
             worlds: list[Role] = [("world", world) for world in range(experiment.num_worlds)]
             for role in worlds:
                 self._cast.hire(role, self._charge)
@@ -104,10 +106,15 @@ class OnRay:
         """End all actors, and leave the cluster."""
         self._closing.close()
 
+    def _dismiss(self) -> None:
+        if self._head.is_there:  # else its hosts end them by themselves, in a minute
+            self._cast.close()
+
     def _make_means(self, algorithm: Algorithm) -> Means:
         shapes = self._kept.starts([0], shared=not self._course.method.is_delayed)[0]
         return Means(
             cast=self._cast,
+            head=self._head,
             course=self._course,
             acts=Acts(algorithm.explores, algorithm.activation, algorithm.random_updates),
             run_id=self._charge.run_id,
@@ -142,8 +149,8 @@ class OnRay:
             return self._kept.acting(agent)
         given = (span.ticket, span.away)
         if agent in self._in_place:
-            return self._cast.ask_agent(agent, "begin", *given, self._kept.average_of(agent))
-        return self._cast.ask_agent(agent, "stand", *given, self._kept.selves[agent])
+            return self._cast.ask_agent(agent, "begin", (*given, self._kept.average_of(agent)))
+        return self._cast.ask_agent(agent, "stand", (*given, self._kept.selves[agent]))
 
     def _stand_world(self, ticket: Ticket, world: int, snapshot: Snapshot | None) -> Reference:
         count = 0 if snapshot is None else self._kept.update_count

@@ -20,14 +20,15 @@ from typing import NamedTuple
 
 from fmarl.errors import require
 
-PERIOD, STEP, UPLOAD = "period", "step", "upload"
-"""What a word is about: a whole period, one step of it, or what is sent at its end."""
+PERIOD, STEP, SIMULATOR, UPLOAD = "period", "step", "simulator", "upload"
+"""What a word is about: a whole period, a step of it, a world's simulator, what is sent last."""
 
 WORDS = {
     "away": PERIOD,  # it does not take part: τ_i = 0. The oracle of the others, on every engine
     "kill": STEP,  # SIGKILL
     "stop": STEP,  # SIGSTOP
     "abort": STEP,
+    "kill-simulator": SIMULATOR,  # SIGKILL to the process of a world's SUMO
     "nan": UPLOAD,
     "infinity": UPLOAD,
     "wrong-shape": UPLOAD,
@@ -52,6 +53,7 @@ PLACES = {
         "virtual": ("attempt", "point"),
         "conductor": ("attempt", "point"),
     },
+    SIMULATOR: {"world": ("attempt", "slot")},
     UPLOAD: {"agent": ("attempt",)},
 }
 """Who can be struck by which words, and what says where in the period."""
@@ -81,7 +83,7 @@ class Fault(NamedTuple):
 
     @property
     def about(self) -> str:
-        """PERIOD, STEP or UPLOAD."""
+        """PERIOD, STEP, SIMULATOR or UPLOAD."""
         return WORDS[self.word]
 
 

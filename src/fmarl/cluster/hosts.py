@@ -50,6 +50,22 @@ def hosts() -> list[Host]:
     return sorted(up, key=lambda host: (-host.cores, host.address, host.node_id))
 
 
+def roomiest(up: Sequence[Host], taken: Mapping[str, int], lost: str = "") -> Host:
+    """Where one more process has most of a core; where the last one was lost only if need be.
+
+    Hosts without cores are part of the cluster to give work, not to take it.
+
+    >>> one, two = Host("a", "10.0.0.1", 2, 0), Host("b", "10.0.0.2", 4, 0)
+    >>> [roomiest([one, two], taken).address for taken in ({}, {"a": 1, "b": 3})]
+    ['10.0.0.1', '10.0.0.1']
+    >>> roomiest([one, two], {"b": 9}, lost="a").address
+    '10.0.0.2'
+    """
+    working = [host for host in up if host.cores] or list(up)
+    others = [host for host in working if host.node_id != lost] or working
+    return min(others, key=lambda host: taken.get(host.node_id, 0) / max(host.cores, 1))
+
+
 def head_address() -> str:
     """Where the cluster's head is, as host:port."""
     import ray

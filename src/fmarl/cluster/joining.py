@@ -27,6 +27,7 @@ def joined(address: str | None) -> Iterator[None]:
     or it does not let us in.
     """
     require_ray()
+    _load_quietly()
     import ray
 
     if ray.is_initialized():
@@ -55,6 +56,13 @@ def require_ray() -> None:
         )
 
 
+def _load_quietly() -> None:
+    """Load Ray without its voice: it would write on our standard output when a process is lost."""
+    with _environment_kept():
+        os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # looked at when Ray is loaded
+        import ray  # noqa: F401
+
+
 def _start_here(folder: Path) -> None:
     """A cluster of the cores that we may use, which nothing outside can join or see."""
     cores = len(os.sched_getaffinity(0))
@@ -77,7 +85,7 @@ def _init(address: str, **options: Any) -> None:
         why = " ".join(str(problem).split())[:200]
         raise BadInput(
             f"Ray could not join {address}: {why}. Does `ray status` work here? This machine "
-            "must be one of the cluster's: ray start --address=HOST:PORT."
+            "must be one of the cluster's: RAY_AUTH_MODE=token ray start --address=HOST:PORT."
         ) from None
 
 

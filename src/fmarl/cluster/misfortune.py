@@ -3,9 +3,10 @@
 import os
 import signal
 from collections.abc import Sequence
+from typing import Any
 
 from fmarl.cluster.charge import Ticket
-from fmarl.cluster.faults import STEP, Fault, find
+from fmarl.cluster.faults import SIMULATOR, STEP, UPLOAD, Fault, find
 
 
 class Misfortune:
@@ -23,15 +24,20 @@ class Misfortune:
         point: str | None = None,
     ) -> None:
         """Strike, if the plan says so: what is killed here does not return."""
-        place = {"slot": slot, "exchange": exchange, "point": point}
-        for fault in find(self._faults, period=ticket.period, attempt=ticket.attempt, **place):
-            if fault.about == STEP:
-                strike(fault.word)
+        for fault in self._of(STEP, ticket, slot=slot, exchange=exchange, point=point):
+            strike(fault.word)
+
+    def of_simulator(self, ticket: Ticket, slot: int | None) -> list[Fault]:
+        """Faults of what a world has its road played by."""
+        return self._of(SIMULATOR, ticket, slot=slot)
 
     def of_upload(self, ticket: Ticket) -> list[Fault]:
         """Faults of what is sent at the end of a period."""
-        found = find(self._faults, period=ticket.period, attempt=ticket.attempt)
-        return [fault for fault in found if fault.about == "upload"]
+        return self._of(UPLOAD, ticket)
+
+    def _of(self, about: str, ticket: Ticket, **place: Any) -> list[Fault]:
+        found = find(self._faults, period=ticket.period, attempt=ticket.attempt, **place)
+        return [fault for fault in found if fault.about == about]
 
 
 def strike(word: str) -> None:

@@ -15,6 +15,7 @@ from fmarl.engine.course import Course
 from fmarl.engine.engine import Wanted
 from fmarl.federation.ledger import post
 from fmarl.federation.method import Method
+from fmarl.federation.update import neighbours
 
 Reference = Any
 """To an object in the cluster."""
@@ -115,18 +116,17 @@ def _ask_agents(
     steps = rounds == 0 and not method.is_delayed
     findings, out, shown = {}, {}, {}
     for agent in present:
-        given = (span.ticket, count, lived[agent], steps, shows and steps)
-        asked_for = cast.ask_agent(agent, "learn", *given, returns=3)
+        given = (span.ticket, count, steps, shows and steps)
+        asked_for = cast.ask_agent(agent, "learn", given, lived[agent], returns=3)
         findings[agent], out[agent], shown[agent] = asked_for
     asked.findings.append(findings)
     for round_ in range(rounds):
         last = round_ == rounds - 1
         mixed = {}
         for agent in present:
-            whose = neighbours(method, round_, agent)
-            given = (span.ticket, count, round_, whose, last, shows and last)
-            rows = [out[other] for other in whose]
-            mixed[agent], shown[agent] = cast.ask_agent(agent, "mix", *given, *rows, returns=2)
+            given = (span.ticket, count, round_, last, shows and last)
+            rows = [out[other] for other in neighbours(method.mixing[round_, agent], agent)]
+            mixed[agent], shown[agent] = cast.ask_agent(agent, "mix", given, *rows, returns=2)
         out = mixed
     return out, shown
 
@@ -143,9 +143,8 @@ def _ask_for_ends(
     method = course.at(span.end - 1, span.away)
     senders = uploaders(method, span)
     for agent in present:
-        step = outcome[agent] if method.is_delayed else None
-        given = (span.ticket, span.end, agent in senders, step, outcome[agent])
-        uploads, asked.handed_in[agent] = cast.ask_agent(agent, "hand_in", *given, returns=2)
+        given, after = (span.ticket, span.end, agent in senders), outcome[agent]
+        uploads, asked.handed_in[agent] = cast.ask_agent(agent, "hand_in", given, after, returns=2)
         if agent in senders:
             asked.uploads[agent] = uploads
 
@@ -154,9 +153,3 @@ def uploaders(method: Method, span: Span) -> frozenset[int]:
     """Who has something for the virtual agent at the end of a period."""
     sends, _ = post(method, span.end - 1)
     return frozenset(np.flatnonzero(sends).tolist()) - span.away
-
-
-def neighbours(method: Method, round_: int, agent: int) -> list[int]:
-    """An agent and those whose gradients it mixes in, in order."""
-    weights = method.mixing[round_][agent]
-    return [other for other, weight in enumerate(weights) if weight != 0 or other == agent]

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from fmarl.cluster.head import ClusterLost
 from fmarl.cluster.host_run import HostRun, Look, Parcel, samples_of
 from fmarl.cluster.hosts import last_line
 from fmarl.cluster.joining import joined
@@ -106,6 +107,8 @@ class RemoteRun:
         try:
             if self._code is None:
                 self._code = self._advance()
+        except ClusterLost:  # it ends all runs, and is told of once
+            raise
         except tuple(self._exit_codes) as problem:
             sys.stderr.write(f"fmarl: {problem}\n")
             kinds = (kind for kind in self._exit_codes if isinstance(problem, kind))
@@ -158,6 +161,7 @@ class RemoteRun:
             self._is_ours = True
         samples = samples_of(read_run(self._folder)["experiment"].get("samples", ""))
         parcel = Parcel(read_folder(self._folder), samples, self._slot.core, self._force)
+        self._slots.head.require()
         self._actor = _actor_on(self._slot, parcel)
         self._promise = self._actor.look.remote()
         return None
@@ -213,7 +217,8 @@ class RemoteRun:
         if self._actor is not None:
             import ray
 
-            ray.kill(self._actor)
+            if self._slots.head.is_there:  # else the host ends it by itself, as it ends
+                ray.kill(self._actor)
             self._actor = self._promise = self._heard = None
         if self._slot is not None:
             self._slots.give_back(self._slot)

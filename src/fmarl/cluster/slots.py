@@ -4,23 +4,20 @@ import sys
 import time
 from typing import Any, NamedTuple
 
+from fmarl.cluster.head import Head
 from fmarl.cluster.hosts import (
     ANSWER_SECONDS,
     Host,
     answer,
     ask_versions,
     disagreement,
-    head_address,
     hosts,
     versions_here,
 )
-from fmarl.cluster.knocking import listens
 from fmarl.errors import BadInput
 
 LOOK_SECONDS = 5.0
 """How often the hosts are counted anew."""
-HEAD_SECONDS = 15.0
-"""How long the cluster's head may be away, as for a restart."""
 EMPTY_SECONDS = 120.0
 """How long a cluster may be without any host that fits before its runs are given up."""
 
@@ -41,7 +38,7 @@ class Slots:
 
     def __init__(self, *, jobs: int, force: bool) -> None:
         self._jobs, self._force = jobs, force
-        self._ours, self._head = versions_here(), head_address()
+        self._ours, self.head = versions_here(), Head()
         self._asked: dict[str, Any] = {}
         """Hosts that have not answered yet."""
         self._fits: dict[str, bool] = {}
@@ -99,7 +96,7 @@ class Slots:
         """Count the hosts anew, waiting so long for each that has not answered."""
         if time.monotonic() - self._looked < LOOK_SECONDS:
             return
-        self._require_head()
+        self.head.require()
         up = hosts()
         for host in up:
             if host.node_id not in self._fits:
@@ -111,17 +108,6 @@ class Slots:
         self._full = self._looked if self._there else self._full
         if self._looked - self._full > EMPTY_SECONDS:
             raise self._empty()
-
-    def _require_head(self) -> None:
-        """Wait a while for a head that is gone; Ray would end our whole process after a minute."""
-        deadline = time.monotonic() + HEAD_SECONDS
-        while not listens(self._head):
-            if time.monotonic() > deadline:
-                raise HostsLost(
-                    f"The cluster is gone: its head at {self._head} does not answer. "
-                    "What came home is whole; go on with fmarl resume."
-                )
-            time.sleep(1.0)
 
     def _hear(self, host: Host, seconds: float) -> None:
         promise = self._asked.pop(host.node_id, None) or ask_versions(host)

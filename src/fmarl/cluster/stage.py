@@ -1,5 +1,7 @@
 """A world in an actor: it plays slots with the agents' networks, and gives each its own part."""
 
+import os
+import signal
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -50,7 +52,7 @@ class Stage:
     def begin(self, ticket: Ticket) -> None:
         """Begin another period."""
         self._ticket = ticket
-        self._faults.at(ticket)
+        self._suffer(ticket, slot=None)
 
     def play(
         self,
@@ -67,11 +69,18 @@ class Stage:
         """
         if ticket != self._ticket:
             raise Superseded(f"world {self._world} is at {self._ticket}, not at {ticket}")
-        self._faults.at(ticket, slot=slot % self._sync_period)
+        self._suffer(ticket, slot % self._sync_period)
         parameters = None if kind == "random" else _together(acting)
         [batch] = self._rollout.play(Policy(kind, parameters, activation), self._steps)
         played = Played(batch.mean_reward, self._rollout.snapshots[0], self._new_events())
         return *_parted(batch), played
+
+    def _suffer(self, ticket: Ticket, slot: int | None) -> None:
+        self._faults.at(ticket, slot=slot)
+        if self._faults.of_simulator(ticket, slot):
+            [pid] = self._rollout.pids
+            assert pid is not None
+            os.kill(pid, signal.SIGKILL)
 
     def _new_events(self) -> list[dict[str, Any]]:
         new = self._rollout.events[self._told :]

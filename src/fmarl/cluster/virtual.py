@@ -88,9 +88,9 @@ class VirtualAgent:
         """Who is much further from the middle of all than most are; of a few nobody can say."""
         if len(self._inbox.accepted) < ENOUGH_TO_COMPARE:
             return []
-        rows = [arrays[PARAMETERS] for arrays in self._inbox.accepted.values()]
-        middle = np.median(rows, axis=0)
-        return self._inbox.outliers(dict.fromkeys(self._inbox.accepted, middle))
+        rows = np.stack([arrays[PARAMETERS] for arrays in self._inbox.accepted.values()])
+        middle = np.sort(rows, axis=0)[len(rows) // 2]
+        return self._inbox.outliers({agent: middle for agent in self._inbox.accepted})
 
     def _averaged(
         self,

@@ -133,14 +133,15 @@ def _update(
 
 @jax.jit
 def _slot(report: Report) -> Slot:
-    """Means over those who finished a step, and how far their steps lie apart.
+    """Means over those who finished a step (NaN if nobody did), and how far steps lie apart.
 
     At the first slot of a period all agents stand at θ̄, so ‖ḡ‖² and Σ‖g_i − ḡ‖²/(m−1) are what the
     constants of the bounds can be estimated from.
     """
     active = report.active
-    count = jnp.maximum(active.sum(), 1).astype(jnp.float32)
-    mean_step = jnp.where(active[:, None], report.steps, 0.0).sum(axis=0) / count
+    count = active.sum().astype(jnp.float32)
+    total = jnp.where(active[:, None], report.steps, 0.0).sum(axis=0)
+    mean_step = total / jnp.maximum(count, 1)
     apart = jnp.where(active[:, None], report.steps - mean_step[None], 0.0)
     metrics = {
         name: jnp.where(active, values, 0.0).sum() / count

@@ -91,7 +91,7 @@ class Stages(NamedTuple):
     learn_all: Callable[..., Lesson]
     """`(method, parameters, memory, transitions, key, update_count)`."""
     mix: Callable[..., Row]
-    """`(method, round, agent, rows)`."""
+    """`(weights, rows)`: of one agent and its neighbours."""
     mix_all: Callable[[Method, Rows], Rows]
     move: Callable[[Method, Any, Any], Any]
     """`(method, parameters, steps)`: of one agent or of all."""
@@ -162,10 +162,23 @@ def _learned_at_once(
 
 def _mixed(method: Method, stages: Stages, rows: Rows) -> Rows:
     """Neighbours exchange what they found, one round after another."""
-    for round_ in range(int(method.consensus_rounds)):
-        mixed = [stages.mix(method, round_, agent, rows) for agent in range(len(rows))]
+    for matrix in np.asarray(method.mixing)[: int(method.consensus_rounds)]:
+        found = np.asarray(rows)
+        mixed = []
+        for agent, weights in enumerate(matrix):
+            whose = neighbours(weights, agent)
+            mixed.append(stages.mix(weights[whose], found[whose]))
         rows = jnp.asarray(stacked(mixed))
     return rows
+
+
+def neighbours(weights: Float[np.ndarray, " agent"], agent: int) -> list[int]:
+    """An agent and those whose gradients it mixes in, in order.
+
+    >>> neighbours(np.array([0.5, 0, 0, 0.5]), agent=1)
+    [0, 1, 3]
+    """
+    return [*map(int, np.flatnonzero((weights != 0) | (np.arange(len(weights)) == agent)))]
 
 
 def _mixed_at_once(method: Method, stages: Stages, rows: Rows) -> Rows:
@@ -258,14 +271,12 @@ def learn(
     return Lesson(step, memory, metrics, active, finite, found)
 
 
-def mix(
-    method: Method, round_: Int[Array, ""] | int, agent: Int[Array, ""] | int, rows: Rows
-) -> Row:
-    """One agent's exchange with its neighbours; rows of others are not looked at.
+def mix(weights: Float[Array, " neighbour"], rows: Float[Array, "neighbour parameter"]) -> Row:
+    """One agent's exchange: its own row and its neighbours', in the order of agents.
 
     Paper: Eq. (23).  g_i ← Σ_l W_il g_l
     """
-    return combine_rows(jnp.asarray(method.mixing)[round_, agent][None], rows)[0]
+    return combine_rows(weights[None], rows)[0]
 
 
 def _mix_all(method: Method, rows: Rows) -> Rows:

@@ -39,6 +39,7 @@ def test_a_table_without_a_list_is_one_setting(tmp_path: Path):
     [
         ("a.json", b"{", "not valid JSON"),
         ("a.toml", b"= 3", "not valid TOML"),
+        ("a.toml", b"sync_period = 0x" + b"f" * 5000, "not valid TOML: Exceeds the limit"),
         ("a.json", b"\xff\xfe\x00", "UTF-8"),
         ("a.json", b"3", "holds a int"),
         ("a.json", b"[3]", "setting 1"),

@@ -122,6 +122,7 @@ def test_words_say_what_they_are_about():
 
 
 MISTAKES = {
+    'do = "kill-simulator"\nagent = 1\nperiod = 0': "kill-simulator of agent is not allowed",
     'do = "kil"\nagent = 1\nperiod = 0': "do = 'kil' is unknown. Did you mean kill?",
     'do = "zzz"\nagent = 1\nperiod = 0': "Known: away, kill",
     "do = 7\nagent = 1\nperiod = 0": "do = 7 is unknown",

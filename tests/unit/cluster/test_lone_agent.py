@@ -50,26 +50,26 @@ def _lived():
 
 
 def test_a_slot_moves_it_and_tells_what_it_acts_with(agent, own):
-    found, acting, shown = agent.learn(NOW, 0, _lived(), True, True)
+    found, acting, shown = agent.learn(NOW, 0, True, True, _lived())
     assert found.active and found.finite
     assert not np.array_equal(shown.row, own.row)
     assert all(layer.dtype == np.float32 for layer in acting.weights)
 
 
 def test_a_try_that_was_given_up_is_refused_and_leaves_no_trace(agent, own):
-    agent.learn(NOW, 0, _lived(), True, False)
+    agent.learn(NOW, 0, True, False, _lived())
     agent.stand(LATER, NOBODY, own)
     with pytest.raises(Superseded):
-        agent.learn(NOW, 1, _lived(), True, False)
+        agent.learn(NOW, 1, True, False, _lived())
     [upload], handed_in = agent.hand_in(LATER, 4, True, None)
     assert np.array_equal(handed_in.own.row, own.row)
     assert upload.base == digest_of({PARAMETERS: own.row})
 
 
 def test_the_same_slot_gives_the_same_bits_again(agent, own):
-    _, _, first = agent.learn(NOW, 0, _lived(), True, True)
+    _, _, first = agent.learn(NOW, 0, True, True, _lived())
     agent.stand(LATER, NOBODY, own)
-    _, _, again = agent.learn(LATER, 0, _lived(), True, True)
+    _, _, again = agent.learn(LATER, 0, True, True, _lived())
     assert np.array_equal(first.row, again.row)
 
 
@@ -90,9 +90,9 @@ def test_with_other_code_it_does_not_start():
 def test_agents_of_a_household_do_not_mix_up(own):
     house = Household([0, 1], CHARGE, [(), ()])
     for agent in (0, 1):
-        house.ask(agent, "stand", NOW, NOBODY, own)
-    _, _, moved = house.ask(0, "learn", NOW, 0, _lived(), True, True)
-    [upload], _ = house.ask(1, "hand_in", NOW, 4, True, None)
+        house.ask((agent, "stand", (NOW, NOBODY, own)))
+    _, _, moved = house.ask((0, "learn", (NOW, 0, True, True)), _lived())
+    [upload], _ = house.ask((1, "hand_in", (NOW, 4, True)), None)
     assert upload.agent == 1
     assert np.array_equal(upload.arrays[PARAMETERS], own.row)
     assert not np.array_equal(moved.row, own.row)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from fmarl.cluster import slots
+from fmarl.cluster import head, slots
+from fmarl.cluster.head import ClusterLost
 from fmarl.cluster.hosts import Answer, Host
-from fmarl.cluster.slots import HostsLost, Slots
+from fmarl.cluster.slots import Slots
 from fmarl.errors import BadInput
 
 OURS = {"jax": "1.0"}
@@ -34,10 +35,15 @@ def network(monkeypatch) -> Network:
     monkeypatch.setattr(slots, "ask_versions", lambda host: host)
     monkeypatch.setattr(slots, "answer", network.answer)
     monkeypatch.setattr(slots, "versions_here", lambda: OURS)
-    monkeypatch.setattr(slots, "head_address", lambda: "head:1")
-    monkeypatch.setattr(slots, "listens", lambda address: network.head_is_there)
-    for name in ("LOOK_SECONDS", "ANSWER_SECONDS", "HEAD_SECONDS"):
-        monkeypatch.setattr(slots, name, 0.0)
+    monkeypatch.setattr(head, "head_address", lambda: "head:1")
+    monkeypatch.setattr(head, "listens", lambda address: network.head_is_there)
+    for part, name in (
+        (slots, "LOOK_SECONDS"),
+        (slots, "ANSWER_SECONDS"),
+        (head, "LOOK_SECONDS"),
+        (head, "HEAD_SECONDS"),
+    ):
+        monkeypatch.setattr(part, name, 0.0)
     return network
 
 
@@ -89,5 +95,5 @@ def test_hosts_that_come_are_used_and_those_that_go_are_not(network):
 def test_a_head_that_is_gone_ends_the_sweep_and_not_the_process(network):
     found = Slots(jobs=0, force=False)
     network.head_is_there = False
-    with pytest.raises(HostsLost, match="head:1"):
+    with pytest.raises(ClusterLost, match="head:1"):
         found.take()

@@ -8,7 +8,7 @@ import pytest
 from fmarl.federation.delay import Mail, by_mail
 from fmarl.federation.method import make_method, padded
 from fmarl.federation.recipes import MethodConfig, make_from_config
-from fmarl.federation.update import federated_update, make_stages
+from fmarl.federation.update import federated_update, make_stages, neighbours
 from fmarl.reproduce import paper
 from fmarl.theory import exponential_decay
 from fmarl.topology import complete, constant_weights, ring
@@ -193,13 +193,13 @@ def toy_mixing(row: paper.TableRow) -> np.ndarray | None:
 
 
 def test_mix_gives_an_agent_alone_the_row_that_it_has_among_all():
-    """As on a cluster: it knows its neighbours' rows only, and zeros stand for the others."""
+    """As on a cluster: it knows its own row and its neighbours' only."""
     mixing = constant_weights(ring(5), 0.2, 1)
     method, stages = make_method(5, mixing=mixing), toy_learner.PLAIN_STAGES
     rows = np.random.default_rng(3).normal(size=(5, 9)).astype(np.float32)
     together = stages.mix_all(method, jnp.asarray(rows))
     for agent in range(5):
-        known = np.where(mixing[0][agent][:, None] != 0, rows, 0).astype(np.float32)
-        alone = stages.mix(method, 0, agent, jnp.asarray(known))
-        assert np.array_equal(alone, stages.mix(method, 0, agent, jnp.asarray(rows)))
+        whose = neighbours(mixing[0, agent], agent)
+        assert whose == sorted({(agent - 1) % 5, agent, (agent + 1) % 5})
+        alone = stages.mix(mixing[0, agent, whose], rows[whose])
         np.testing.assert_allclose(alone, together[agent], rtol=1e-6)

@@ -12,7 +12,28 @@ const WORDS = {
   WORLD_RESTORED: "has its world back, where it was",
   NONFINITE: "had a step that was not a number",
   LINE_CUT: "had a line cut short, and dropped it",
+  AGENT_LOST: "lost an agent",
+  AGENT_LATE: "does not hear of an agent",
+  AGENT_RETURNED: "hears of an agent again",
+  AGENT_REPLACED: "has a new process for an agent",
+  AGENT_REVIVED: "has an agent back that missed nothing",
+  AGENT_QUARANTINED: "shut an agent out",
+  NOT_STARTED: "waits for a process that did not start",
+  PERIOD_WITHOUT: "counted a period without some agents",
+  PERIOD_FAILED: "plays a period again",
+  PERIOD_ABANDONED: "gave a period up, for too few agents were there",
+  QUORUM_LOST: "stopped, for too few agents were there",
+  WORLD_LOST: "lost a world, and made another",
+  VIRTUAL_LOST: "lost its virtual agent, and made another",
+  BAD_PAYLOAD: "refused an upload that was not right",
+  BAD_CLAIM: "refused an upload that claimed another τ_i",
+  STALE: "refused an upload that was too late",
+  DUPLICATE: "refused an upload that came twice",
+  OUTLIER: "has an agent that is far from the others",
+  HOST_LOST: "lost its host, and goes on at another",
 };
+/** Of no interest to whoever watches. */
+const UNTOLD = new Set(["ACTOR_STARTED"]);
 
 /** @param {import("./store.js").Store} store */
 export function makeEvents(store) {
@@ -20,7 +41,7 @@ export function makeEvents(store) {
 
   function draw() {
     const all = [...store.state.runs.values()].flatMap((run) =>
-      run.events.map((event) => ({ run, event })),
+      run.events.filter(({ code }) => !UNTOLD.has(code)).map((event) => ({ run, event })),
     );
     all.sort((one, other) => (one.event.time < other.event.time ? 1 : -1));
     panel.hidden = all.length === 0;

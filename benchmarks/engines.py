@@ -1,0 +1,325 @@
+"""What learning on a Ray cluster costs, beside bare Ray and beside one process. Run: make bench.
+
+| part | beside what |
+|---|---|
+| the end of a period, and one exchange of gradients | bare actors that pass as much on |
+| periods of 7, 70 and 350 agents in a toy world | the same in one process |
+| periods on Figure Eight | the same in one process |
+
+Both sides take turns in this one run, and medians and their ratios are printed, because the
+machines are shared. CPU says where a period's time goes; agents compute at the same time where
+there are cores, so it may be more than the period took.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import ray
+
+from fmarl.cluster.agent import HandedIn
+from fmarl.cluster.attempt import fetched
+from fmarl.cluster.cast import VIRTUAL, Cast
+from fmarl.cluster.charge import Charge, Ticket, own_code
+from fmarl.cluster.company import Company
+from fmarl.cluster.conductor import OnRay
+from fmarl.cluster.faults import FaultPlan
+from fmarl.cluster.inbox import Expected
+from fmarl.cluster.joining import joined
+from fmarl.cluster.kept import Kept
+from fmarl.cluster.selves import Arrays
+from fmarl.cluster.settings import ClusterSettings
+from fmarl.cluster.upload import PARAMETERS
+from fmarl.engine.course import NOBODY, Course
+from fmarl.engine.engine import Rest
+from fmarl.engine.experiment import Experiment, describe_experiment
+from fmarl.engine.in_process import learning_keys
+from fmarl.engine.program import make_program
+from fmarl.engine.session import Session
+from fmarl.federation.recipes import MethodConfig
+from fmarl.federation.update import neighbours
+
+AGENTS = 7
+WARM_UP, TURNS = 10, 100
+"""Round trips."""
+GOAL = 1.5
+TOY_SIZES = {7: (1, 20), 70: (10, 5), 350: (50, 2)}
+"""Agents in all: those that share a process, and periods that are measured."""
+ROAD_PERIODS = 3
+RUN_ID = "benchmark"
+
+
+def toy(agents: int) -> Experiment:
+    """Five slots a period in a world that costs little; an agent has about 9,000 parameters."""
+    return Experiment(
+        world="toy-quadratic",
+        set=(f"num_agents={agents}", "targets=0.5", "epoch_steps=100"),
+        together=MethodConfig(method="consensus", sync_period=5, graph="ring"),
+        steps_per_update=20,
+        test_every=0,
+        sample_slots=0,
+    )
+
+
+def road(**together: Any) -> Experiment:
+    """The paper's Figure Eight, without what is no part of its slots."""
+    return Experiment(
+        together=MethodConfig(**together), test_every=0, sample_slots=0, baseline=False
+    )
+
+
+class Ours:
+    """Agents and the virtual agent as the engine hires them, without a world."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        with experiment.maker.make() as world:
+            spec = world.spec
+        charge = Charge(RUN_ID, describe_experiment(experiment), spec, own_code())
+        self._cast = Cast(FaultPlan(), agents_per_actor=1, start_seconds=300.0)
+        Company(self._cast, charge, AGENTS, ClusterSettings())
+        self._course = Course(experiment, spec)
+        program = make_program(experiment.make_algorithm(spec), AGENTS)
+        state = program.init(self._course.method, learning_keys(experiment.seed)[1])
+        self._kept, self._ticket = Kept(program, Rest(state, [])), Ticket(0, 0)
+        self._pattern = self._kept.starts([0], shared=True)[0]
+        self.acting = fetched([self._ask_to_stand(agent) for agent in range(AGENTS)])[0]
+        self._steps = [self._pattern[PARAMETERS]] * AGENTS
+
+    def end_period(self) -> tuple[HandedIn, list[Arrays]]:
+        """Upload, average, and begin the next period; everything that the conductor does then."""
+        end = self._kept.update_count + self._course.sync_period
+        given = (self._ticket, end, True)
+        asked = [self._cast.ask_agent(a, "hand_in", given, None, returns=2) for a in range(AGENTS)]
+        handed_in = fetched([own for _, own in asked])
+        uploads = [upload for upload, _ in asked]
+        given = (self._ticket, self._expected(), NOBODY, end, {}, None, *uploads)
+        [collected] = fetched([self._cast.ask(VIRTUAL, "collect", *given)])
+        assert collected.averages is not None, collected.verdicts
+        selves = {agent: handed.own for agent, handed in enumerate(handed_in)}
+        self._kept.commit(end, selves, collected.averages, None, [])
+        self._ticket = Ticket(self._ticket.period + 1, 0)
+        fetched([self._ask_to_begin(agent) for agent in range(AGENTS)])
+        return handed_in[0], collected.averages
+
+    def exchange(self) -> None:
+        """One round in which every agent mixes in what its two neighbours found."""
+        method, count = self._course.method, self._kept.update_count
+        steps = []
+        for agent in range(AGENTS):
+            whose = neighbours(method.mixing[0, agent], agent)
+            rows = [self._steps[other] for other in whose]
+            given = (self._ticket, count, 0, False, False)
+            steps.append(self._cast.ask_agent(agent, "mix", given, *rows, returns=2)[0])
+        wait_for(steps)
+        self._steps = steps
+
+    def close(self) -> None:
+        """End the actors."""
+        self._cast.close()
+
+    def _ask_to_stand(self, agent: int) -> Any:
+        given = (self._ticket, NOBODY, self._kept.selves[agent])
+        return self._cast.ask_agent(agent, "stand", given)
+
+    def _ask_to_begin(self, agent: int) -> Any:
+        given = (self._ticket, NOBODY, self._kept.average_of(agent))
+        return self._cast.ask_agent(agent, "begin", given)
+
+    def _expected(self) -> Expected:
+        turns = self._course.method.local_updates
+        return Expected(
+            run_id=RUN_ID,
+            period=self._ticket.period,
+            attempt=self._ticket.attempt,
+            present=frozenset(range(AGENTS)),
+            bases=self._kept.bases(),
+            local_updates=tuple(turns[self._ticket.period % len(turns)].tolist()),
+            pattern={name: row.shape for name, row in self._pattern.items()},
+        )
+
+
+class Answer:
+    """An actor that answers with what it was given, and does nothing."""
+
+    def __init__(self, **answers: Any) -> None:
+        self._answers = answers
+
+    def answer(self, what: str, *given: Any) -> Any:
+        """Call it a hand-over, an average, whatever."""
+        return self._answers[what]
+
+
+class Bare:
+    """The same messages between bare actors, whose arrays are as large as ours."""
+
+    def __init__(self, ours: Ours) -> None:
+        handed, averages = ours.end_period()
+        average = _as_large(averages[0])
+        step, own = _as_large(handed.own.row), _as_large(handed)
+        answers = {"end": (average, own), "begin": _as_large(ours.acting), "mix": (step, None)}
+        hired: Any = ray.remote(num_cpus=0)(Answer)
+        self._agents = [hired.remote(**answers) for _ in range(AGENTS)]
+        self._virtual = hired.remote(collect=[average.copy() for _ in range(AGENTS)])
+        self._steps: list[Any] = [step] * AGENTS
+
+    def end_period(self) -> None:
+        """Two messages up, one down, for each agent."""
+        asked = [agent.answer.options(num_returns=2).remote("end") for agent in self._agents]
+        ray.get([own for _, own in asked])
+        averages = ray.get(self._virtual.answer.remote("collect", *[up for up, _ in asked]))
+        pairs = zip(self._agents, averages, strict=True)
+        ray.get([agent.answer.remote("begin", average) for agent, average in pairs])
+
+    def exchange(self) -> None:
+        """Each agent's array to two others."""
+        steps = []
+        for number, agent in enumerate(self._agents):
+            rows = [self._steps[(number + off) % AGENTS] for off in (-1, 0, 1)]
+            steps.append(agent.answer.options(num_returns=2).remote("mix", *rows)[0])
+        wait_for(steps)
+        self._steps = steps
+
+    def close(self) -> None:
+        """End the actors."""
+        for actor in (*self._agents, self._virtual):
+            ray.kill(actor)
+
+
+def wait_for(references: Sequence[Any]) -> None:
+    """Wait until all is there; nothing is fetched."""
+    ray.wait(list(references), num_returns=len(references), fetch_local=False)
+
+
+def _as_large(tree: Any) -> np.ndarray:
+    """One array with as many bytes as a tree of arrays."""
+    size = sum(np.asarray(leaf).nbytes for leaf in jax.tree.leaves(tree))
+    return np.zeros(size // 4, np.float32)
+
+
+def show_round_trips() -> None:
+    """Our messages beside as many bare ones."""
+    ours = Ours(toy(AGENTS))
+    bare = Bare(ours)
+    print(f"round trips of {AGENTS} agents, ms, medians of {TURNS} turns each")
+    print(f"{'':28}{'ours':>8}{'bare':>8}{'ratio':>8}")
+    try:
+        for name in ("end_period", "exchange"):
+            pair = getattr(ours, name), getattr(bare, name)
+            mine, theirs = in_turns(*pair)
+            shown = f"{1e3 * mine:8.2f}{1e3 * theirs:8.2f}{mine / theirs:8.2f}"
+            print(f"  {name.replace('_', ' '):26}{shown}  (at most {GOAL:g} wanted)")
+    finally:
+        ours.close()
+        bare.close()
+
+
+def in_turns(one: Callable[[], Any], other: Callable[[], Any]) -> tuple[float, float]:
+    """Seconds that each takes, in the median."""
+    taken: tuple[list[float], list[float]] = ([], [])
+    for _ in range(WARM_UP + TURNS):
+        for act, times in zip((one, other), taken, strict=True):
+            begun = time.perf_counter()
+            act()
+            times.append(time.perf_counter() - begun)
+    return median(taken[0][WARM_UP:]), median(taken[1][WARM_UP:])
+
+
+class Spent(NamedTuple):
+    """What a period took: milliseconds, and CPU milliseconds by who used them."""
+
+    wall: float
+    cpu: dict[str, float]
+
+
+PARTS = ("agents", "world", "virtual", "here", "Ray")
+"""Who uses CPU; `here` is this process: it learns for all agents, or conducts."""
+
+
+def show_periods(name: str, experiment: Experiment, per_actor: int, periods: int) -> None:
+    """Periods in one process and on the cluster, in turns."""
+    settings = ClusterSettings(agents_per_actor=per_actor)
+    on_ray = partial(OnRay, settings=settings, run_id=RUN_ID)
+    here, rays = os.getpid(), children(os.getpid())
+    with Session(experiment) as alone, Session(experiment, on_ray) as together:
+        sides = (
+            (alone, {"here": [here], "world": [*children(here) - rays]}),
+            (together, {"here": [here], "Ray": [*rays], **actors(together)}),
+        )
+        spent: list[list[Spent]] = [[], []]
+        for _ in range(1 + periods):
+            for (session, processes), found in zip(sides, spent, strict=True):
+                found.append(period_of(session, processes))
+        same = alone.digest() == together.digest()
+        units = alone.course.sync_period * alone.method.num_agents
+    one, other = (middle(found[1:]) for found in spent)
+    show(f"{name}, in process", one, units)
+    show(f"{name}, on Ray", other, units)
+    bits = "the same bits" if same else "other bits: many at once round differently"
+    print(f"    on Ray to in process: {other.wall / one.wall:.2f}; {bits}")
+
+
+def actors(session: Session) -> dict[str, list[int]]:
+    """Processes of a session on the cluster, by part; a world has one of its own."""
+    found: dict[str, list[int]] = {"agents": [], "world": [], "virtual": []}
+    for event in session.engine.events():
+        [part] = found.keys() & event.keys()
+        found[part] += [event["pid"], *children(event["pid"])]
+    return found
+
+
+def middle(found: Sequence[Spent]) -> Spent:
+    """The median of each figure."""
+    cpu = {part: median(one.cpu[part] for one in found) for part in found[0].cpu}
+    return Spent(median(one.wall for one in found), cpu)
+
+
+def show(name: str, spent: Spent, units: int) -> None:
+    """One line of the table."""
+    cpu = "".join(f"{spent.cpu[part]:9.0f}" if part in spent.cpu else f"{'':9}" for part in PARTS)
+    print(f"  {name:34}{spent.wall:10.0f}{1e3 * spent.wall / units:13.0f}{cpu}")
+
+
+def period_of(session: Session, processes: dict[str, list[int]]) -> Spent:
+    """Live through one period."""
+    end = session.course.period_end(session.update_count)
+    before = {part: cpu_seconds(pids) for part, pids in processes.items()}
+    begun = time.perf_counter()
+    while session.update_count < end:
+        list(session.advance())
+    wall = time.perf_counter() - begun
+    cpu = {part: 1e3 * (cpu_seconds(pids) - before[part]) for part, pids in processes.items()}
+    return Spent(1e3 * wall, cpu)
+
+
+def cpu_seconds(pids: Sequence[int]) -> float:
+    """What processes have used, from the clock that clock_getcpuclockid(3) names."""
+    return sum(time.clock_gettime((~pid << 3) | 2) for pid in pids)
+
+
+def children(pid: int) -> set[int]:
+    """Processes that a process has started."""
+    lists = [path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return {int(child) for some in lists for child in some}
+
+
+def main() -> None:
+    """Measure and print."""
+    with joined(None):
+        show_round_trips()
+        print(f"\n{'periods, medians':36}{'ms':>10}{'µs per agent':>13}   CPU ms")
+        print(f"{'':36}{'':10}{'and slot':>13}" + "".join(f"{part:>9}" for part in PARTS))
+        for agents, (per_actor, periods) in TOY_SIZES.items():
+            show_periods(f"{agents} agents, {per_actor} a process", toy(agents), per_actor, periods)
+        for method in ({}, {"method": "consensus", "graph": "ring"}):
+            name = f"Figure Eight, {method.get('method', 'periodic')}"
+            show_periods(name, road(**method), 1, ROAD_PERIODS)
+
+
+if __name__ == "__main__":
+    main()
