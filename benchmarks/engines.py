@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+
+os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # Ray would write between our lines
 import ray
 
 from fmarl.cluster.agent import HandedIn

@@ -209,7 +209,8 @@ def _waited(references: list[Any], seconds: float) -> tuple[list[Any], list[Any]
 def _reason(problem: Exception) -> str:
     """What Ray says of it, without the names that only Ray knows."""
     text = " ".join(str(problem).split())
-    return text.rpartition("The actor is dead because ")[2][:200]
+    _, mark, why = text.rpartition("The actor is dead because ")
+    return (why.partition(". ")[0] if mark else why)[:200]
 
 
 def _kill(pid: int) -> None:
