@@ -30,6 +30,15 @@ def test_a_virtual_agent_that_dies_is_replaced_and_nothing_changes(tmp_path):
 
 
 @pytest.mark.usefixtures("cluster")
+def test_uploads_sent_again_while_the_first_call_still_runs_count_once(tmp_path):
+    """F12: the virtual agent is stopped with some of the uploads in its hands."""
+    fault = Fault("stop", period=1, virtual=True, point="mid-collect")
+    struck = on_ray(tmp_path / "ray", EXPERIMENT, fault, deadline_seconds=15.0)
+    assert struck.codes == ["VIRTUAL_LOST"]
+    assert struck.digest == in_one_process(tmp_path / "alone", EXPERIMENT).digest
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_world_that_dies_is_replaced_and_nothing_changes(tmp_path):
     """F26: killed at the start of a slot, and aborted as a fault in native code would."""
     faults = (
