@@ -35,7 +35,7 @@ from fmarl.cluster.faults import FaultPlan
 from fmarl.cluster.inbox import Expected
 from fmarl.cluster.joining import joined
 from fmarl.cluster.kept import Kept
-from fmarl.cluster.selves import Arrays
+from fmarl.cluster.selves import Arrays, packed
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.cluster.upload import PARAMETERS
 from fmarl.engine.course import NOBODY, Course
@@ -126,7 +126,7 @@ class Ours:
         self._cast.close()
 
     def _ask_to_stand(self, agent: int) -> Any:
-        given = (self._ticket, NOBODY, self._kept.selves[agent])
+        given = (self._ticket, NOBODY, packed(self._kept.selves[agent]))
         return self._cast.ask_agent(agent, "stand", given)
 
     def _ask_to_begin(self, agent: int) -> Any:

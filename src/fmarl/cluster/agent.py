@@ -15,7 +15,16 @@ from fmarl.algorithms.algorithm import Acting, Transitions
 from fmarl.cluster.charge import Charge, Place, Superseded, Ticket, own_place
 from fmarl.cluster.faults import Fault
 from fmarl.cluster.misfortune import Misfortune, strike
-from fmarl.cluster.selves import SHARED, Arrays, Self, shared_row, taken_in
+from fmarl.cluster.selves import (
+    SHARED,
+    Arrays,
+    Packed,
+    Self,
+    packed,
+    shared_row,
+    taken_in,
+    unpacked,
+)
 from fmarl.cluster.tampering import tampered
 from fmarl.cluster.upload import PARAMETERS, Upload, digest_of, make_upload
 from fmarl.engine.batch import columns_of, empty_batch
@@ -49,7 +58,7 @@ class Sent(NamedTuple):
 class HandedIn(NamedTuple):
     """What an agent leaves at the end of a period."""
 
-    own: Self
+    own: Packed
     sent: Sent
 
 
@@ -73,9 +82,9 @@ class LoneAgent:
         self._falls = False
         self._warm_up(experiment, charge.spec)
 
-    def stand(self, ticket: Ticket, away: frozenset[int], own: Self) -> Acting:
+    def stand(self, ticket: Ticket, away: frozenset[int], own: Packed) -> Acting:
         """Be as an agent is kept by the conductor, and begin a period."""
-        self._own = own
+        self._own = unpacked(own, self._structure)
         return self.begin(ticket, away, None)
 
     def begin(self, ticket: Ticket, away: frozenset[int], average: Arrays | None) -> Acting:
@@ -90,7 +99,7 @@ class LoneAgent:
 
     def learn(
         self, ticket: Ticket, update_count: int, steps: bool, shows: bool, lived: Arrays
-    ) -> tuple[Findings, Any, Self | None]:
+    ) -> tuple[Findings, Any, Packed | None]:
         """Learn from a slot; with `steps`, step too, which nobody is asked about."""
         self._check(ticket)
         self._faults.at(ticket, slot=update_count % self._course.sync_period)
@@ -118,7 +127,7 @@ class LoneAgent:
         steps: bool,
         shows: bool,
         *rows: np.ndarray,
-    ) -> tuple[Any, Self | None]:
+    ) -> tuple[Any, Packed | None]:
         """Mix what oneself and the neighbours found, in the order of agents, and step if asked."""
         self._check(ticket)
         period = self._course.sync_period
@@ -146,7 +155,7 @@ class LoneAgent:
             self._falls = self._falls or fault.word == "kill-after-upload"
             sent = [one for upload in sent for one in tampered(upload, fault, self._last_upload)]
         self._last_upload = sent[-1] if sent else None
-        return sent, HandedIn(self._shown(), self._sent)
+        return sent, HandedIn(packed(self._own), self._sent)
 
     def _upload(self, ticket: Ticket, update_count: int, step: np.ndarray | None) -> list[Upload]:
         arrays = {PARAMETERS: self._own.row if step is None else step}
@@ -172,17 +181,14 @@ class LoneAgent:
 
     def _stepped(
         self, update_count: int, step: np.ndarray, steps: bool, shows: bool
-    ) -> tuple[Any, Self | None]:
+    ) -> tuple[Any, Packed | None]:
         """The step as it is passed on, or what to act with after it was made."""
         if not steps:
             return step, None
         method = self._course.at(update_count, self._away)
         row = np.asarray(self._program.stages.move(method, self._own.row, step))
         self._own = Self(row, self._own.memory)
-        return self._acting(), self._shown() if shows else None
-
-    def _shown(self) -> Self:
-        return jax.device_get(self._own)
+        return self._acting(), packed(self._own) if shows else None
 
     def _acting(self) -> Acting:
         return jax.device_get(self._program.act(*self._own))
@@ -203,6 +209,7 @@ class LoneAgent:
         method = self._course.method
         state = self._program.init(method, self._key)
         row, memory = jax.tree.map(lambda leaf: leaf[0], (state.parameters, state.memory))
+        self._structure = jax.tree.structure(memory)
         lived = columns_of([empty_batch(spec, experiment.steps_per_update)])
         columns = {name: jnp.asarray(column[:, 0]) for name, column in lived.items()}
         given = (np.int32(self._agent), row, memory, Transitions(**columns), self._key, np.int32(0))

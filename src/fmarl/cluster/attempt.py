@@ -122,7 +122,7 @@ def _collect(means: Means, kept: Kept, span: Span, asked: Asked) -> Collected | 
     silent = [agent for agent in range(method.num_agents) if agent not in expected.present]
     needed = range(method.num_agents) if method.is_delayed else silent
     starts = kept.starts(needed, shared=not method.is_delayed)
-    given = (span.ticket, expected, span.away, span.end, starts, kept.mail)
+    given = (span.ticket, expected, span.away, span.end, starts, kept.post)
     uploads = [asked.uploads[agent] for agent in sorted(expected.present)]
     reference = means.cast.ask(VIRTUAL, "collect", *given, *uploads)
     wait_for(means, [reference])

@@ -23,7 +23,7 @@ from fmarl.cluster.joining import joined
 from fmarl.cluster.kept import Kept
 from fmarl.cluster.misfortune import Misfortune
 from fmarl.cluster.period import Acts, Reference, Span
-from fmarl.cluster.selves import state_of
+from fmarl.cluster.selves import packed, state_of
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.cluster.stage import Played
 from fmarl.engine.batch import Snapshot
@@ -150,7 +150,7 @@ class OnRay:
         given = (span.ticket, span.away)
         if agent in self._in_place:
             return self._cast.ask_agent(agent, "begin", (*given, self._kept.average_of(agent)))
-        return self._cast.ask_agent(agent, "stand", (*given, self._kept.selves[agent]))
+        return self._cast.ask_agent(agent, "stand", (*given, packed(self._kept.selves[agent])))
 
     def _stand_world(self, ticket: Ticket, world: int, snapshot: Snapshot | None) -> Reference:
         count = 0 if snapshot is None else self._kept.update_count
@@ -164,7 +164,7 @@ class OnRay:
             span.end,
             handed_in,
             None if collected is None else collected.averages,
-            self._kept.mail if collected is None else collected.mail,
+            None if collected is None else collected.post,
             [played.snapshot for played in brought.played[-1]],
         )
         self._in_place = {*handed_in, *[("world", world) for world in self._cast.worlds]}
@@ -189,8 +189,7 @@ class OnRay:
         lived, shown = brought.lived.get(count), brought.shown.get(count)
         state = None
         if shown is not None:  # those who were away had not moved
-            selves = [shown.get(agent, own) for agent, own in enumerate(self._kept.before)]
-            state = state_of(selves, count, None)
+            state = state_of(self._kept.with_changes(self._kept.before, shown), count, None)
         return Lived(
             update_count=count,
             metrics=_measured(findings, brought.played[index]),

@@ -1,16 +1,28 @@
 """A run as it stood when its last period was over: what everybody can be sent back to."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from fmarl.algorithms.algorithm import Acting
-from fmarl.cluster.selves import SHARED, Arrays, Self, selves_of, shared_row, state_of, taken_in
+from fmarl.cluster.selves import (
+    SHARED,
+    Arrays,
+    Packed,
+    Self,
+    selves_of,
+    shared_row,
+    state_of,
+    taken_in,
+    unpacked,
+)
 from fmarl.cluster.upload import PARAMETERS, digest_of
 from fmarl.engine.batch import Snapshot
 from fmarl.engine.engine import Rest
 from fmarl.engine.program import Program
+from fmarl.federation.delay import Mail
 
 
 class Kept:
@@ -18,9 +30,10 @@ class Kept:
 
     def __init__(self, program: Program, rest: Rest) -> None:
         self._program = program
-        self.update_count, self.mail = int(rest.state.update_count), rest.state.mail
+        self.update_count, self._mail = int(rest.state.update_count), rest.state.mail
         self.selves, self.snapshots = selves_of(rest.state), list(rest.snapshots)
         """All agents, and where each world stands."""
+        self._structure = jax.tree.structure(self.selves[0].memory)
         self.before = self.selves
         """All agents when the last period began."""
         self._averages: list[Arrays] | None = None
@@ -28,18 +41,31 @@ class Kept:
     def commit(
         self,
         update_count: int,
-        handed_in: Mapping[int, Self],
+        handed_in: Mapping[int, Packed],
         averages: list[Arrays] | None,
-        mail: Any,
+        post: list[np.ndarray] | None,
         snapshots: Sequence[Snapshot],
     ) -> None:
         """A period is over and counts. Those who handed in nothing are as they were."""
-        left = [handed_in.get(agent, own) for agent, own in enumerate(self.selves)]
-        self.before, self._averages, self.mail = self.selves, averages, mail
+        left = self.with_changes(self.selves, handed_in)
+        self.before, self._averages = self.selves, averages
+        self._mail = self._mail if post is None else Mail(*map(jnp.asarray, post))
         self.selves = [
             taken_in(self._program, own, self.average_of(agent)) for agent, own in enumerate(left)
         ]
         self.update_count, self.snapshots = update_count, list(snapshots)
+
+    def with_changes(self, selves: Sequence[Self], changed: Mapping[int, Packed]) -> list[Self]:
+        """Agents, some of whom have been sent anew."""
+        return [
+            unpacked(changed[agent], self._structure) if agent in changed else own
+            for agent, own in enumerate(selves)
+        ]
+
+    @property
+    def post(self) -> list[np.ndarray] | None:
+        """What is under way, to be sent; None without delays."""
+        return None if self._mail is None else jax.device_get(jax.tree.leaves(self._mail))
 
     def average_of(self, agent: int) -> Arrays | None:
         """What an agent that handed itself in is to take in to be as it is kept; None: nothing."""
@@ -47,7 +73,7 @@ class Kept:
 
     def rest(self) -> Rest:
         """The run, as a checkpoint holds it."""
-        return Rest(state_of(self.selves, self.update_count, self.mail), self.snapshots)
+        return Rest(state_of(self.selves, self.update_count, self._mail), self.snapshots)
 
     def acting(self, agent: int) -> Acting:
         """What an agent that is away acts with: it is still driven by what it last was."""

@@ -23,6 +23,27 @@ class Self(NamedTuple):
     memory: Any
 
 
+class Packed(NamedTuple):
+    """An agent between two processes: nothing but arrays.
+
+    Equinox remembers every record that was unpickled for as long as the process lives.
+    """
+
+    row: np.ndarray
+    leaves: list[np.ndarray]
+
+
+def packed(own: Self) -> Packed:
+    """An agent to be sent."""
+    row, memory = jax.device_get((own.row, own.memory))
+    return Packed(row, jax.tree.leaves(memory))
+
+
+def unpacked(sent: Packed, structure: Any) -> Self:
+    """An agent that was sent; the structure is that of everybody's memory."""
+    return Self(sent.row, jax.tree.unflatten(structure, sent.leaves))
+
+
 def selves_of(state: TrainState) -> list[Self]:
     """All agents of a run, each for itself."""
     parts = jax.device_get((state.parameters, state.memory))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from fmarl.cluster.charge import Charge, Place, Ticket, own_place
@@ -29,8 +30,8 @@ class Collected(NamedTuple):
     outliers: list[int]
     averages: list[Arrays] | None
     """What each agent goes on with; None if an upload is missing or was refused."""
-    mail: Mail | None
-    """What is under way then, with delays."""
+    post: list[np.ndarray] | None
+    """What is under way then, with delays: the arrays of `Mail`."""
 
 
 class VirtualAgent:
@@ -56,7 +57,7 @@ class VirtualAgent:
         away: frozenset[int],
         update_count: int,
         starts: dict[int, Arrays],
-        mail: Mail | None,
+        post: list[np.ndarray] | None,
         *uploads: list[Upload],
     ) -> Collected:
         """Take the uploads of those who send one, in their order, and average.
@@ -70,15 +71,17 @@ class VirtualAgent:
             verdicts += [(agent, self._inbox.receive(upload)) for upload in sent]
             self._faults.at(ticket, point="mid-collect")
         if self._inbox.missing:
-            return Collected(verdicts, [], None, mail)
+            return Collected(verdicts, [], None, post)
         outliers = self._outliers()
         method = self._course.at(update_count - 1, away)
-        if mail is None:
+        if post is None:
             averages = self._averaged(method, update_count - 1, expected.pattern, starts)
         else:
-            averages, mail = self._by_mail(method, update_count - 1, starts, mail)
+            averages, post = self._by_mail(
+                method, update_count - 1, starts, Mail(*map(jnp.asarray, post))
+            )
         self._faults.at(ticket, point="after-aggregate")
-        return Collected(verdicts, outliers, averages, mail)
+        return Collected(verdicts, outliers, averages, post)
 
     def judge(self, uploads: Sequence[Upload]) -> list[Verdict]:
         """What becomes of uploads that come too late."""
@@ -109,7 +112,7 @@ class VirtualAgent:
 
     def _by_mail(
         self, method: Method, update_count: int, starts: dict[int, Arrays], mail: Mail
-    ) -> tuple[list[Arrays], Mail]:
+    ) -> tuple[list[Arrays], list[np.ndarray]]:
         """With delays: put steps into the post, and hand out what has arrived."""
         accepted = self._inbox.accepted
         zero = np.zeros_like(starts[0][PARAMETERS])
@@ -118,4 +121,4 @@ class VirtualAgent:
         rows = np.stack([starts[agent][PARAMETERS] for agent in agents])
         given = (mail, rows, steps, np.int32(update_count))
         offered, mail = jax.device_get(self._program.stages.deliver(method, *given))
-        return [{PARAMETERS: offered[agent]} for agent in agents], mail
+        return [{PARAMETERS: offered[agent]} for agent in agents], jax.tree.leaves(mail)

@@ -5,7 +5,7 @@ import pytest
 
 from fmarl.cluster.agent import Household, LoneAgent
 from fmarl.cluster.charge import Charge, Superseded, Ticket, own_code
-from fmarl.cluster.selves import selves_of
+from fmarl.cluster.selves import packed, selves_of
 from fmarl.cluster.upload import PARAMETERS, digest_of
 from fmarl.engine.batch import columns_of, empty_batch
 from fmarl.engine.course import NOBODY
@@ -28,7 +28,7 @@ NOW, LATER = Ticket(0, 0), Ticket(0, 1)
 def own():
     program = make_program(EXPERIMENT.make_algorithm(SPEC), 2)
     method = EXPERIMENT.make_method(SPEC)
-    return selves_of(program.init(method, learning_keys(0)[1]))[1]
+    return packed(selves_of(program.init(method, learning_keys(0)[1]))[1])
 
 
 @pytest.fixture
@@ -96,3 +96,12 @@ def test_agents_of_a_household_do_not_mix_up(own):
     assert upload.agent == 1
     assert np.array_equal(upload.arrays[PARAMETERS], own.row)
     assert not np.array_equal(moved.row, own.row)
+
+
+def test_an_agent_is_sent_as_arrays_only(agent, own):
+    """Equinox would keep every record that is unpickled, with its arrays, for ever."""
+    agent.learn(NOW, 0, True, False, _lived())
+    _, handed_in = agent.hand_in(NOW, 4, True, None)
+    sent = handed_in.own
+    assert {type(array) for array in (sent.row, *sent.leaves)} <= {np.ndarray, np.int32}
+    assert len(sent.leaves) == len(own.leaves) > 0
