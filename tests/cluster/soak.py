@@ -34,8 +34,9 @@ from fmarl.engine.train import begin, resume
 from fmarl.records.lines import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 
-MOST_GROWTH = 5.0
-"""MiB in 1,000 periods. One agent with its optimiser, kept by mistake each time, would be 100."""
+MOST_GROWTH = 10.0
+"""MiB in 1,000 periods. One agent with its optimiser, kept by mistake each time, would be 100. The
+conductor was seen to grow by 8 where 100 actors were replaced, and not at all where none was."""
 MOST_MORE_FILES = 2
 LEARNING_RATE = 1e-4
 """So small that agents have not learned all there is before the end: parameters that stand still
