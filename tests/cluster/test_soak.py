@@ -1,4 +1,4 @@
-"""The soak for a minute, and that it would tell; `make soak` goes on for half an hour."""
+"""The soak for a minute, and that it would tell; `make soak` goes on for a quarter of an hour."""
 
 from itertools import pairwise
 
