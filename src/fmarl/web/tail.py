@@ -69,8 +69,15 @@ class RunTail:
         """Whether the run is still there."""
         return self.folder.description.exists()
 
+    @property
+    def _is_going(self) -> bool:
+        """Whether somebody is deleting it: no run takes away what it has written."""
+        return self._metrics_end > 0 and not self.folder.metrics.exists()
+
     def news(self) -> list[Message]:
         """Everything since the last call, in the order in which the page should hear it."""
+        if self._is_going:
+            return []
         events = self._new_events()
         lines, problem = [], ""
         try:
@@ -159,7 +166,7 @@ class RunTail:
         epochs = sorted(
             int(path.stem) for path in self.folder.frames.glob("*.npz") if path.stem.isdigit()
         )
-        if epochs == self._frames:
+        if set(epochs) <= set(self._frames):  # fewer: they are being deleted, which is no news
             return []
         self._frames = epochs
         return [self._message("frames", epochs=epochs)]

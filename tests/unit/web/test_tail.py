@@ -130,6 +130,20 @@ def test_frames_are_told_when_there_are_more(copy: Path):
     assert not told(tail.news(), "frames")
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_run_that_is_half_deleted_is_no_news(copy: Path, first: int):
+    """Who deletes a folder deletes file by file, in any order, and we may look in between."""
+    (copy / "frames").mkdir()
+    frames = copy / "frames" / "000004.npz"
+    write_frames(frames, [np.zeros((2, 3), np.float32)])
+    tail = RunTail(copy, "copy")
+    assert tail.news()
+    files = [copy / "metrics.jsonl", frames]
+    for file in (files[first], files[1 - first]):
+        file.unlink()
+        assert tail.news() == []
+
+
 def test_a_run_that_wrote_down_no_method_has_no_closed_form(copy: Path):
     (copy / "method.json").unlink()
     assert not any("expected" in line for line in lines_of(RunTail(copy, "copy").news()))
