@@ -38,8 +38,9 @@ class Reproduce:
     part: tyro.conf.Positional[str] = "all"
     """fig4, fig5, fig6, fig7, table4 or all."""
     profile: str = "quick"
-    """quick (rough; about 20 minutes on 2 cores), paper (the whole schedule; hours) or smoke (a
-    few epochs of everything: does it run here?)."""
+    """quick (rough; about 20 minutes on 2 cores), paper (the whole schedule; hours), short (150
+    epochs on 5 seeds, to compare variants) or smoke (a few epochs of everything: does it run
+    here?)."""
     seeds: int | None = None
     """Seeds of every method, instead of the profile's number."""
     variant: str = "standard"

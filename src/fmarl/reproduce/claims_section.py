@@ -62,6 +62,8 @@ def _row(claim: Claim, fixed: Sequence[Verdict], tuned: Sequence[Verdict]) -> li
 
 def _decision(verdicts: Sequence[Verdict]) -> Text:
     """A verdict, and the comparison that speaks most against the claim."""
+    if not verdicts:
+        return "it is about η itself"
     worst = weakest(verdicts)
     if worst is None:
         return "no runs"

@@ -61,7 +61,9 @@ class Evidence:
         return self.scores(bound_name(name.removeprefix(BOUND_OF), rate), "bound")
 
     def verdicts(self, claim: Claim, *, tuned: bool = False) -> list[Verdict]:
-        """What the runs say to each comparison of a claim."""
+        """What the runs say to each comparison of a claim; nothing where it does not apply."""
+        if tuned and claim.is_about_rates:
+            return []
         scores = self.tuned_scores if tuned else self.scores
         rate = BOUND_RATES[-1] if tuned else BOUND_RATES[0]
 

@@ -115,3 +115,9 @@ def test_made_up_results_with_an_effect_decide_the_claim(lift: float, word: str)
 def test_results_without_an_effect_support_nothing():
     found = few_methods(dict.fromkeys((TAU_1, TAU_10, TAU_15), 0.3))
     assert together(found.verdicts(CLAIMS[2])) == "not supported"
+
+
+def test_what_is_said_of_rates_is_not_decided_again_at_other_rates():
+    found = few_methods({TAU_1_15: 0.3})
+    applied = [claim.number for claim in CLAIMS if found.verdicts(claim, tuned=True)]
+    assert applied == [number for number in range(1, 16) if number != 14]

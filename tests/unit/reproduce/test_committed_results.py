@@ -1,16 +1,26 @@
-"""The results in this repository: whole, of one code, and told truly in docs/reproduction.md."""
+"""The results in this repository: whole, of one code, and told truly in README and docs."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from fmarl.report.statistics import mean_interval
 from fmarl.reproduce.claims import CLAIMS, Verdict, together, weakest
 from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_table import measured_table
 from fmarl.reproduce.measures import MEASURES
-from fmarl.reproduce.methods import TABLE_NAMES
+from fmarl.reproduce.methods import (
+    CONSENSUS,
+    DECAY_92,
+    IRL,
+    TABLE_NAMES,
+    TAU_1,
+    TAU_1_15,
+    TAU_15,
+)
 from fmarl.reproduce.plan import PARTS, planned
 from fmarl.reproduce.results import read_about, read_results
 from fmarl.reproduce.study import make_study
@@ -19,6 +29,7 @@ from fmarl.reproduce.wording import with_interval
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "results" / "paper"
 PAGE = ROOT / "docs" / "reproduction.md"
+README = ROOT / "README.md"
 MARK = "<!-- written by pytest tests/unit/reproduce --update-golden -->\n"
 
 
@@ -54,13 +65,14 @@ def _words(page: str) -> str:
     return re.sub(r'src="data:[^"]*"', "", page)
 
 
-def test_the_documentation_says_what_the_results_say(evidence: Evidence, update_golden: bool):
-    before, _, after = page = PAGE.read_text().split(MARK)
-    current = [before, _table(evidence), after]
+@pytest.mark.parametrize("page", [PAGE, README], ids=lambda path: path.name)
+def test_pages_say_what_the_results_say(page: Path, evidence: Evidence, update_golden: bool):
+    before, _, after = parts = page.read_text().split(MARK)
+    current = [before, WRITTEN[page](evidence), after]
     if update_golden:
-        PAGE.write_text(MARK.join(current))
+        page.write_text(MARK.join(current))
     else:
-        assert page == current
+        assert parts == current
 
 
 def _table(evidence: Evidence) -> str:
@@ -73,9 +85,50 @@ def _table(evidence: Evidence) -> str:
 
 
 def _decision(verdicts: list[Verdict]) -> str:
+    if not verdicts:
+        return "it is about η itself"
     worst = weakest(verdicts)
     if worst is None:
         return "not run yet"
     label, seeds = MEASURES[worst.comparison.measure].label, min(one.seeds for one in verdicts)
     effect = f"{with_interval(worst.effect)} in {label}"
     return f"**{together(verdicts)}**: {effect}; {seeds} seeds"
+
+
+def _headline(evidence: Evidence) -> str:
+    """A method a line, and how many claims hold, for who reads only the first page."""
+    lines = [
+        "| method | NAS at the end | epochs until SUMO's NAS | uploads | exchanges | seeds |",
+        "|---|---:|---:|---:|---:|---:|",
+        *(_method_line(evidence, name) for name in HEADLINE),
+    ]
+    fixed, tuned = (_count(evidence, tuned=tuned) for tuned in (False, True))
+    counts = f"Of the claims, at the paper's η: {fixed}; with each method at its best η: {tuned}."
+    return "\n".join([*lines, "", counts, ""])
+
+
+def _method_line(evidence: Evidence, name: str) -> str:
+    runs = evidence.runs(name)
+    scores = [
+        with_interval(mean_interval(list(evidence.scores(name, measure).values())))
+        for measure in ("final", "epochs")
+    ]
+    [[uploads, exchanges]] = {
+        (result.totals["uploads"], result.totals["exchanges"]) for result in runs.values()
+    }
+    return f"| {name} | {' | '.join(scores)} | {uploads} | {exchanges} | {len(runs)} |"
+
+
+def _count(evidence: Evidence, *, tuned: bool) -> str:
+    """How many claims have which verdict; those that do not apply are not counted."""
+    applied = [found for claim in CLAIMS if (found := evidence.verdicts(claim, tuned=tuned))]
+    words = Counter(
+        together(verdicts) if all(one.seeds for one in verdicts) else "not run yet"
+        for verdicts in applied
+    )
+    order = ("supported", "not supported", "undecided", "not run yet")
+    return ", ".join(f"{words[word]} {word}" for word in order if words[word])
+
+
+HEADLINE = (IRL, TAU_1, TAU_15, TAU_1_15, DECAY_92, CONSENSUS)
+WRITTEN = {PAGE: _table, README: _headline}

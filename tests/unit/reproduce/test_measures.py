@@ -64,4 +64,11 @@ def test_what_was_not_measured_is_not_a_number(measure: str):
 def test_efficiency_is_nas_by_what_was_sent():
     run = _run([0.1, 0.2, 0.3], uploads=[0, 100, 200], exchanges=[0, 1000, 2000])
     np.testing.assert_allclose(measures.efficiency(run)[1:], [0.2 / 101, 0.3 / 202])
-    assert measures.early_efficiency(run, 0.0) == pytest.approx(math.log(0.2 / 101))
+    both = (math.log(0.2 / 101) + math.log(0.3 / 202)) / 2
+    assert measures.early_efficiency(run, 0.0) == pytest.approx(both)
+
+
+def test_the_beginning_ends_with_epoch_50():
+    sent = {"uploads": [0, *[100] * 7], "exchanges": [0] * 8}
+    early, late = _run([0.2] * 8, **sent), _run([0.2] * 6 + [0.9] * 2, **sent)
+    assert measures.early_efficiency(early, 0.0) == measures.early_efficiency(late, 0.0)
