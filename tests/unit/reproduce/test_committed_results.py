@@ -25,12 +25,10 @@ from fmarl.reproduce.plan import PARTS, planned
 from fmarl.reproduce.results import read_about, read_results
 from fmarl.reproduce.study import make_study
 from fmarl.reproduce.wording import with_interval
+from unit.reproduce.written import README, REPRODUCTION, ROOT, check_written
 
-ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "results" / "paper"
-PAGE = ROOT / "docs" / "reproduction.md"
-README = ROOT / "README.md"
-MARK = "<!-- written by pytest tests/unit/reproduce --update-golden -->\n"
+HEADLINE = (IRL, TAU_1, TAU_15, TAU_1_15, DECAY_92, CONSENSUS)
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +63,12 @@ def _words(page: str) -> str:
     return re.sub(r'src="data:[^"]*"', "", page)
 
 
-@pytest.mark.parametrize("page", [PAGE, README], ids=lambda path: path.name)
-def test_pages_say_what_the_results_say(page: Path, evidence: Evidence, update_golden: bool):
-    before, _, after = parts = page.read_text().split(MARK)
-    current = [before, WRITTEN[page](evidence), after]
-    if update_golden:
-        page.write_text(MARK.join(current))
-    else:
-        assert parts == current
+def test_the_table_of_claims_says_what_the_results_say(evidence: Evidence, update_golden: bool):
+    check_written(REPRODUCTION, "claims", _table(evidence), update=update_golden)
+
+
+def test_the_headline_says_what_the_results_say(evidence: Evidence, update_golden: bool):
+    check_written(README, "headline", _headline(evidence), update=update_golden)
 
 
 def _table(evidence: Evidence) -> str:
@@ -128,7 +124,3 @@ def _count(evidence: Evidence, *, tuned: bool) -> str:
     )
     order = ("supported", "not supported", "undecided", "not run yet")
     return ", ".join(f"{words[word]} {word}" for word in order if words[word])
-
-
-HEADLINE = (IRL, TAU_1, TAU_15, TAU_1_15, DECAY_92, CONSENSUS)
-WRITTEN = {PAGE: _table, README: _headline}
