@@ -49,3 +49,18 @@ def fmarl() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture
+def fmarl_here(
+    capfd: pytest.CaptureFixture[str],
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The same in this process, which has loaded everything: for words that are refused anyway."""
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        from fmarl.cli import main
+
+        code = main(words)
+        return subprocess.CompletedProcess(words, code, *capfd.readouterr())
+
+    return run

@@ -119,8 +119,8 @@ def test_the_truth_shows_that_a_printed_bound_fails_and_the_corrected_ones_hold(
         (("demo", "--out", "/proc/none"), "/proc/none"),
     ],
 )
-def test_bad_input_gets_one_line_and_exit_code_2(fmarl, words, named):
-    done = fmarl(*words)
+def test_bad_input_gets_one_line_and_exit_code_2(fmarl_here, words, named):
+    done = fmarl_here(*words)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("fmarl: ")

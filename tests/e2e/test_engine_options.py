@@ -30,9 +30,9 @@ sys.exit(main(sys.argv[1:]))
         (["train", "toy-bumpy", "--engine", "rai"], "in-process"),
     ],
 )
-def test_what_can_not_be_gets_one_line_and_nothing_is_made(words, line, tmp_path, fmarl):
+def test_what_can_not_be_gets_one_line_and_nothing_is_made(words, line, tmp_path, fmarl_here):
     out = ["--out", str(tmp_path / "out")] if words[0] != "resume" else []
-    done = fmarl(*words, *out)
+    done = fmarl_here(*words, *out)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert line in done.stderr

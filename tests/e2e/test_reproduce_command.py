@@ -97,8 +97,8 @@ def test_a_reproduction_that_was_stopped_goes_on_to_the_same_results(finished, t
         (["--out", "/proc/nothing"], "/proc/nothing can not be made"),
     ],
 )
-def test_bad_input_gets_one_line_and_code_2(fmarl, words: list[str], line: str):
-    done = fmarl("reproduce", *words)
+def test_bad_input_gets_one_line_and_code_2(fmarl_here, words: list[str], line: str):
+    done = fmarl_here("reproduce", *words)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert line in done.stderr
 

@@ -207,9 +207,9 @@ def test_a_config_file_and_a_run_s_own_description_repeat_an_experiment(tmp_path
         (["runs", "no-such-folder"], "no-such-folder"),
     ],
 )
-def test_bad_input_gets_one_line_and_nothing_is_made(words, line, fmarl, tmp_path):
+def test_bad_input_gets_one_line_and_nothing_is_made(words, line, fmarl_here, tmp_path):
     out = ["--out", str(tmp_path / "run")] if words[0] == "train" else []
-    done = fmarl(*words, *out)
+    done = fmarl_here(*words, *out)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert line in done.stderr

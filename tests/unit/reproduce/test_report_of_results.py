@@ -75,6 +75,7 @@ def test_in_each_seed_the_worst_row_has_utility_0_and_the_best_1():
     assert (min(values), max(values)) == (0.0, 1.0)
 
 
+@pytest.mark.long
 def test_runs_too_short_to_average_anything_have_a_page_and_no_utility(tmp_path: Path):
     found = evidence(noise)
     short = {
