@@ -70,7 +70,7 @@ class Progress:
     """Shows the runs of a batch from the first `update` to the end of its `with`.
 
     On a terminal it is a table that is drawn again and again; where there is none, one line per
-    test; as JSON, one object per line and test.
+    test, or per tenth of a run that has no tests; as JSON, one object per line.
     """
 
     def __init__(
@@ -91,14 +91,13 @@ class Progress:
 
     def update(self, row: Row) -> None:
         """Take over where a run stands now."""
-        known = self._rows.get(row.name)
-        is_tested = len(row.test_rewards) > (len(known.test_rewards) if known else 0)
+        has_news = _milestone(row) > _milestone(self._rows.get(row.name))
         # Made anew, not changed: the table is drawn by another thread.
         self._rows = {**self._rows, row.name: row}
         self._recent = [*(name for name in self._recent if name != row.name), row.name]
-        if is_tested and self._mode == "lines":
+        if has_news and self._mode == "lines":
             self._console.out(line(row, self._measure), highlight=False)
-        elif is_tested and self._mode == "json":
+        elif has_news and self._mode == "json":
             self._console.out(json.dumps(facts(row), ensure_ascii=False), highlight=False)
 
     def __enter__(self) -> "Progress":
@@ -126,6 +125,14 @@ class Progress:
         rows, room = self._rows, max(self._console.height - OTHER_LINES, 1)
         shown = self._recent if self._is_over else self._recent[-room:]
         return table([rows[name] for name in rows if name in shown], len(rows), self._measure)
+
+
+def _milestone(row: Row | None) -> tuple[int, int]:
+    """What grows when there is news of a run: its tests, or tenths of a run without any."""
+    if row is None:
+        return 0, 0
+    tenths = 10 * row.epoch // max(row.num_epochs, 1)
+    return len(row.test_rewards), 0 if row.test_rewards else tenths
 
 
 def mode_for(console: Console, *, quiet: bool, as_json: bool) -> Mode:

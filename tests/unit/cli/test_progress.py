@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import textwrap
+from collections.abc import Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -129,15 +130,23 @@ def test_facts_are_strict_json_with_the_newest_test():
     assert "test_rewards" not in facts(odd)
 
 
-def shown(**kwargs):
-    """What ends up in a pipe when a run is told of twelve epochs, with a test in every fourth."""
+def in_a_pipe(rows: Sequence[Row], **kwargs) -> str:
+    """What ends up in a pipe when all of these come in turn."""
     pipe = io.StringIO()
     with Progress(console=Console(file=pipe, width=40, _environ={}), **kwargs) as progress:
-        for epoch in range(12):
-            tests = tuple(0.1 * (1 + test) for test in range(epoch // 4 + 1))
-            for name in ("one", "two"):
-                progress.update(Row(name=name, epoch=epoch, num_epochs=12, test_rewards=tests))
+        for row in rows:
+            progress.update(row)
     return pipe.getvalue()
+
+
+def shown(**kwargs) -> str:
+    """Two runs of twelve epochs, with a test in every fourth."""
+    rows = [
+        Row(name=name, epoch=epoch, num_epochs=12, test_rewards=(0.1, 0.2, 0.3)[: epoch // 4 + 1])
+        for epoch in range(12)
+        for name in ("one", "two")
+    ]
+    return in_a_pipe(rows, **kwargs)
 
 
 def test_without_a_terminal_there_is_one_unbroken_line_per_test():
@@ -146,6 +155,14 @@ def test_without_a_terminal_there_is_one_unbroken_line_per_test():
         [name, "epoch", f"{epoch}/12"] for epoch in (0, 4, 8) for name in ("one", "two")
     ]
     assert lines[-1] == "two  epoch 8/12  NAS 0.300  sent 0 B" and "\x1b" not in shown()
+
+
+def test_a_run_without_tests_has_a_line_for_every_tenth_of_it():
+    rows = [Row(name="", epoch=epoch, num_epochs=40, train_reward=0.1) for epoch in range(41)]
+    lines = in_a_pipe(rows).splitlines()
+    assert lines == [
+        f"epoch {epoch}/40  NAS – (train 0.100)  sent 0 B" for epoch in range(4, 41, 4)
+    ]
 
 
 def test_json_is_one_object_per_test_and_quiet_is_nothing():
