@@ -8,8 +8,8 @@ from fmarl.reproduce import drawings
 from fmarl.reproduce.claims import CLAIMS, LEAST_SEEDS, Claim, Verdict, together, weakest
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measures import MEASURES
-from fmarl.reproduce.tuning import best_rates
-from fmarl.reproduce.wording import with_interval
+from fmarl.reproduce.tuning import areas_by_rate, best_rates, rates
+from fmarl.reproduce.wording import number, with_interval
 
 RULE = (
     "An effect is the mean difference between two methods on the "
@@ -115,9 +115,17 @@ def _forests(verdicts: Sequence[Verdict]) -> list[Block]:
 
 
 def _rates(evidence: Evidence) -> Table:
-    """Which η was chosen for each method."""
-    best = best_rates(evidence.study, evidence.results)
-    rows = [[name, "–" if rate is None else f"{rate:g}"] for name, rate in best.items()]
-    seeds = ", ".join(map(str, evidence.study.length.tuning_seeds))
-    caption = f"Each method's best η, by the area under its curve on seeds {seeds}."
-    return Table(["method", "η"], rows, caption, "lr")
+    """How well each method did with each η, and which was chosen for it."""
+    study, results = evidence.study, evidence.results
+    best = best_rates(study, results)
+    rows: list[list[Text]] = [
+        [name, *(number(area) for area in areas.values()), f"{best[name] or '–'}"]
+        for name, areas in areas_by_rate(study, results).items()
+    ]
+    header = ["method", *(f"η = {rate:g}" for rate in rates(study)), "best η"]
+    seeds = ", ".join(map(str, study.length.tuning_seeds))
+    caption = (
+        f"Mean NAS over runs of {study.length.tuned_epochs} epochs (in Merge "
+        f"{study.length.merge_tuned_epochs}) on seeds {seeds}, by which each method's η is chosen."
+    )
+    return Table(header, rows, caption, "l" + "r" * (len(header) - 1))

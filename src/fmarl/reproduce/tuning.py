@@ -63,22 +63,30 @@ def best_rates(study: Study, results: Mapping[str, Result]) -> dict[str, float |
 
     None for a method that some of its runs are still missing of.
     """
+    return {name: _best(areas) for name, areas in areas_by_rate(study, results).items()}
+
+
+def areas_by_rate(study: Study, results: Mapping[str, Result]) -> dict[str, dict[float, float]]:
+    """Mean area under the curves of the tuning seeds, for every method and η.
+
+    Not a number where runs are missing.
+    """
     return {
-        name: _best_rate(study, experiment, results) for name, experiment in tunable(study).items()
+        name: {rate: _mean_area(study, experiment, rate, results) for rate in rates(study)}
+        for name, experiment in tunable(study).items()
     }
 
 
-def _best_rate(study: Study, experiment: Experiment, results: Mapping[str, Result]) -> float | None:
-    areas = {
-        rate: [
-            _area(results.get(key_of(_tuning(study, experiment, rate, seed))))
-            for seed in study.length.tuning_seeds
-        ]
-        for rate in rates(study)
-    }
-    means = {rate: float(np.mean(found)) for rate, found in areas.items()}
-    unknown = any(np.isnan(mean) for mean in means.values())
-    return None if unknown else max(means, key=lambda rate: means[rate])
+def _best(areas: Mapping[float, float]) -> float | None:
+    unknown = any(np.isnan(area) for area in areas.values())
+    return None if unknown else max(areas, key=lambda rate: areas[rate])
+
+
+def _mean_area(
+    study: Study, experiment: Experiment, rate: float, results: Mapping[str, Result]
+) -> float:
+    runs = [_tuning(study, experiment, rate, seed) for seed in study.length.tuning_seeds]
+    return float(np.mean([_area(results.get(key_of(run))) for run in runs]))
 
 
 def rates(study: Study) -> tuple[float, ...]:
