@@ -70,7 +70,7 @@ class Progress:
     """Shows the runs of a batch from the first `update` to the end of its `with`.
 
     On a terminal it is a table that is drawn again and again; where there is none, one line per
-    test, or per tenth of a run that has no tests; as JSON, one object per line.
+    test, or per tenth of a run that has no tests; as JSON, one object per line and test.
     """
 
     def __init__(
@@ -91,13 +91,14 @@ class Progress:
 
     def update(self, row: Row) -> None:
         """Take over where a run stands now."""
-        has_news = _milestone(row) > _milestone(self._rows.get(row.name))
+        known = self._rows.get(row.name)
+        is_tested = _tests(row) > _tests(known)
         # Made anew, not changed: the table is drawn by another thread.
         self._rows = {**self._rows, row.name: row}
         self._recent = [*(name for name in self._recent if name != row.name), row.name]
-        if has_news and self._mode == "lines":
+        if self._mode == "lines" and (is_tested or _tenths(row) > _tenths(known)):
             self._console.out(line(row, self._measure), highlight=False)
-        elif has_news and self._mode == "json":
+        elif self._mode == "json" and is_tested:
             self._console.out(json.dumps(facts(row), ensure_ascii=False), highlight=False)
 
     def __enter__(self) -> "Progress":
@@ -127,12 +128,13 @@ class Progress:
         return table([rows[name] for name in rows if name in shown], len(rows), self._measure)
 
 
-def _milestone(row: Row | None) -> tuple[int, int]:
-    """What grows when there is news of a run: its tests, or tenths of a run without any."""
-    if row is None:
-        return 0, 0
-    tenths = 10 * row.epoch // max(row.num_epochs, 1)
-    return len(row.test_rewards), 0 if row.test_rewards else tenths
+def _tests(row: Row | None) -> int:
+    return len(row.test_rewards) if row else 0
+
+
+def _tenths(row: Row | None) -> int:
+    """How much of a run is done that has no tests to tell of."""
+    return 0 if row is None or row.test_rewards else 10 * row.epoch // max(row.num_epochs, 1)
 
 
 def mode_for(console: Console, *, quiet: bool, as_json: bool) -> Mode:

@@ -163,6 +163,7 @@ def test_a_run_without_tests_has_a_line_for_every_tenth_of_it():
     assert lines == [
         f"epoch {epoch}/40  NAS – (train 0.100)  sent 0 B" for epoch in range(4, 41, 4)
     ]
+    assert in_a_pipe(rows, as_json=True) == ""
 
 
 def test_json_is_one_object_per_test_and_quiet_is_nothing():
