@@ -135,6 +135,16 @@ class Host:
         """The ids of all that runs here."""
         return _processes(self.namespace)
 
+    def lose_head(self) -> None:
+        """Kill the process that makes a host the head, and no other.
+
+        Hosts here see each other's processes, and a driver may prefer the head's node to that of
+        its own host, which no driver could on another machine: it would die with that node.
+        """
+        for pid in self.processes():
+            if b"gcs_server" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGKILL)
+
     @property
     def _plug(self) -> str:
         return f"plug{self.number}"

@@ -21,7 +21,7 @@ from fmarl.engine.train import begin
 from fmarl.records.lock import is_held
 
 pytestmark = pytest.mark.cluster
-LONG = 200
+LONG = 400
 """Epochs that no machine is through with before it is disturbed."""
 SCRATCH = ("fmarl-ray-*", "fmarl-run-*")
 

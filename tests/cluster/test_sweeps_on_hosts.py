@@ -76,8 +76,7 @@ def test_a_cluster_whose_head_dies_is_given_up_in_one_line_and_its_runs_go_on_he
         words = ["resume", *map(str, runs), "--engine", "ray", "--address", head.ray_address]
         sweep = host.run([*COMMAND, *words])
         read_lines_of(sweep, "a")
-        for pid in head.processes():
-            os.kill(pid, signal.SIGKILL)
+        head.lose_head()
         _, complaint = sweep.communicate()
     assert sweep.returncode == 3
     assert complaint.count("\n") == 1
