@@ -32,6 +32,20 @@ class Length(NamedTuple):
     and a variant with another η has all of them in proportion."""
 
 
+_PAPER = Length(
+    num_epochs=paper.NUM_EPOCHS,
+    merge_epochs=paper.NUM_EPOCHS,
+    test_every=10,
+    test_repetitions=5,
+    seeds=5,
+    table_seeds=10,
+    tuned_epochs=150,
+    merge_tuned_epochs=100,
+    bound_seeds=5,
+    tuning_seeds=(100, 101),
+    tuned_rates=(1e-4, 3e-4, 1e-3, 3e-3),
+)
+
 LENGTHS: dict[str, Length] = {
     "smoke": Length(
         num_epochs=5,
@@ -59,32 +73,8 @@ LENGTHS: dict[str, Length] = {
         tuning_seeds=(100,),
         tuned_rates=(1e-4, 1e-3),
     ),
-    "short": Length(
-        num_epochs=150,
-        merge_epochs=100,
-        test_every=10,
-        test_repetitions=5,
-        seeds=5,
-        table_seeds=5,
-        tuned_epochs=150,
-        merge_tuned_epochs=100,
-        bound_seeds=5,
-        tuning_seeds=(100, 101),
-        tuned_rates=(1e-4, 3e-4, 1e-3, 3e-3),
-    ),
-    "paper": Length(
-        num_epochs=paper.NUM_EPOCHS,
-        merge_epochs=paper.NUM_EPOCHS,
-        test_every=10,
-        test_repetitions=5,
-        seeds=5,
-        table_seeds=10,
-        tuned_epochs=150,
-        merge_tuned_epochs=100,
-        bound_seeds=5,
-        tuning_seeds=(100, 101),
-        tuned_rates=(1e-4, 3e-4, 1e-3, 3e-3),
-    ),
+    "short": _PAPER._replace(num_epochs=150, merge_epochs=100, table_seeds=5),
+    "paper": _PAPER,
 }
 """From the word of the command line to how much is run; `smoke` only shows that all of it runs,
 `short` is for variants: as good as `paper` for everything that is decided while agents learn."""

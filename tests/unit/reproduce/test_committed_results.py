@@ -83,10 +83,10 @@ def _table(evidence: Evidence) -> str:
 def _decision(verdicts: list[Verdict]) -> str:
     if not verdicts:
         return "it is about η itself"
-    worst = weakest(verdicts)
-    if worst is None:
+    worst, seeds = weakest(verdicts), min(one.seeds for one in verdicts)
+    if worst is None or not seeds:
         return "not run yet"
-    label, seeds = MEASURES[worst.comparison.measure].label, min(one.seeds for one in verdicts)
+    label = MEASURES[worst.comparison.measure].label
     effect = f"{with_interval(worst.effect)} in {label}"
     return f"**{together(verdicts)}**: {effect}; {seeds} seeds"
 
