@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fmarl.cli.conducting import Conductor
-from fmarl.cli.places import Cores
+from fmarl.cli.cores import Cores
 from fmarl.reproduce.choices import Choices
 from fmarl.reproduce.methods import sample_run
 from fmarl.reproduce.plan import Task
@@ -20,7 +20,8 @@ SHORT = LENGTHS["smoke"]._replace(num_epochs=3, test_every=3)
 def diverged(tmp_path_factory) -> tuple[Study, Path, int]:
     study = Study("smoke", "standard", SHORT, HOPELESS)
     folder = tmp_path_factory.mktemp("hopeless")
-    return study, folder, Conductor(study, ["fig4"], folder).conduct(Cores(), quiet=True)
+    with Cores() as room:
+        return study, folder, Conductor(study, ["fig4"], folder).conduct(room, quiet=True)
 
 
 def test_a_run_that_diverged_is_kept_as_failed(diverged):

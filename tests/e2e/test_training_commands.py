@@ -108,9 +108,10 @@ def test_stop_and_resume_end_with_the_hash_of_an_uninterrupted_run(tmp_path):
     done = subprocess.run(
         _command("resume", str(folder), "--json"), capture_output=True, text=True, timeout=120
     )
-    facts = json.loads("".join(done.stdout[done.stdout.index("{\n") :]))
+    *tests, facts = map(json.loads, done.stdout.splitlines())
     assert facts["finished"]
     assert facts["digest"] == whole.digest
+    assert {"epoch", "test_reward"} <= tests[-1].keys()
     assert (folder / "metrics.jsonl").read_bytes() == (whole.folder / "metrics.jsonl").read_bytes()
 
 
@@ -178,10 +179,7 @@ def test_a_config_file_and_a_run_s_own_description_repeat_an_experiment(tmp_path
     third = fmarl(
         "train", "--config", description, "--seed", "9", "--out", str(tmp_path / "c"), "--json"
     )
-    digests = [
-        json.loads(one.stdout[one.stdout.index("{\n") :])["digest"]
-        for one in (first, second, third)
-    ]
+    digests = [json.loads(one.stdout.splitlines()[-1])["digest"] for one in (first, second, third)]
     assert digests[0] == digests[1] != digests[2]
 
 

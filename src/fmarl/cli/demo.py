@@ -1,7 +1,7 @@
 """`fmarl demo`: four ways of learning together, side by side on real SUMO, in about two minutes."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,9 +9,9 @@ from typing import Any
 
 from fmarl import __version__
 from fmarl.cli.batch import run_batch
+from fmarl.cli.cores import Cores
 from fmarl.cli.following import Follower
 from fmarl.cli.output import Flag, own_command, print_json, print_lines, print_table
-from fmarl.cli.places import Cores
 from fmarl.cli.progress import Progress
 from fmarl.cli.report import Report
 from fmarl.engine.experiment import Experiment
@@ -68,7 +68,8 @@ class Demo:
             page = None if self.no_page else stack.enter_context(PageBeside([place]))
             if not self.json:
                 _say_hello(place, page)
-            code = self._train(place, [SAMPLES]) or self._train(place, list(METHODS))
+            with Cores(jobs=self.jobs) as cores:
+                code = self._train(place, [SAMPLES], cores) or self._train(place, METHODS, cores)
             if code:
                 if not self.json:
                     print_lines(f"stopped; go on with: {own_command()} demo --out {place}")
@@ -78,12 +79,12 @@ class Demo:
                 _keep(page)
         return 0
 
-    def _train(self, place: Path, names: Sequence[str]) -> int:
+    def _train(self, place: Path, names: Iterable[str], cores: Cores) -> int:
         """Train those of the runs that are not done yet; 0, or how it ended."""
         folders = [place / name for name in names if not _is_done(place / name)]
         followers = [Follower(folder.name, _length(folder)) for folder in folders]
         with Progress(quiet=self.json) as progress:
-            return run_batch(folders, followers, progress.update, Cores(jobs=self.jobs))
+            return run_batch(folders, followers, progress.update, cores)
 
     def _say_results(self, place: Path) -> None:
         runs = [read_recorded_run(place / name, name) for name in METHODS]

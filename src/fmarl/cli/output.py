@@ -48,6 +48,11 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(_strict(value), indent=2, ensure_ascii=False) + "\n")
 
 
+def print_json_line(value: object) -> None:
+    """The same on one line, for a stream of them."""
+    sys.stdout.write(json.dumps(_strict(value), ensure_ascii=False) + "\n")
+
+
 def warn(message: str) -> None:
     """One line that does not stop the command."""
     sys.stderr.write(f"fmarl: warning: {message}\n")

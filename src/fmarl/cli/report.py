@@ -22,7 +22,7 @@ from fmarl.report.run_scores import measure_of
 from fmarl.report.run_set import read_run_set, require_known
 from fmarl.report.run_sheets import group_facts
 from fmarl.report.wording import size, with_interval
-from fmarl.reproduce.claims import CLAIMS, Claim, together, weakest
+from fmarl.reproduce.claims import CLAIMS
 from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.results import ResultsFolder, read_about, read_results
@@ -159,10 +159,7 @@ def report_on(study: Study, folder: Path, out: Path, *, quiet: bool, as_json: bo
     """Write the report of a study and print what it says of every claim."""
     evidence = Evidence(study, read_results(folder))
     path = write_report(evidence, read_about(folder), out)
-    rows = [
-        (claim.number, claim.says, *(_word(evidence, claim, tuned) for tuned in (False, True)))
-        for claim in CLAIMS
-    ]
+    rows = [(claim.number, claim.says, *evidence.decisions(claim)) for claim in CLAIMS]
     if as_json:
         names = ("claim", "says", "fixed", "tuned")
         facts = [dict(zip(names, row, strict=True)) for row in rows]
@@ -172,9 +169,3 @@ def report_on(study: Study, folder: Path, out: Path, *, quiet: bool, as_json: bo
         print_table("Claims", columns, rows)
         print_lines(f"Report: {path}")
     return 0
-
-
-def _word(evidence: Evidence, claim: Claim, tuned: bool) -> str:
-
-    verdicts = evidence.verdicts(claim, tuned=tuned)
-    return together(verdicts) if weakest(verdicts) else "–"

@@ -9,7 +9,7 @@ from pathlib import Path
 from fmarl.cli.batch import run_batch
 from fmarl.cli.exit_codes import EXIT_CODES
 from fmarl.cli.following import Follower
-from fmarl.cli.output import own_command, print_json, print_lines
+from fmarl.cli.output import own_command, print_json_line, print_lines
 from fmarl.cli.places import open_places
 from fmarl.cli.progress import Progress
 from fmarl.cli.where import HERE, Where
@@ -96,7 +96,7 @@ def _alone(
 def _say_end(run: Run, quiet: bool, as_json: bool) -> None:
     if as_json:
         facts = {"folder": str(run.folder), "update_count": run.update_count, "digest": run.digest}
-        print_json({**facts, "finished": run.finished})
+        print_json_line({**facts, "finished": run.finished})
     elif not quiet:
         done = f"{run.update_count} of {run.total_updates} updates"
         print_lines(f"{run.folder}: {done}, parameters {run.digest[:16]}", *_worth(run.folder))

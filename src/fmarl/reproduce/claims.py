@@ -12,7 +12,7 @@ The interval that decides is Student's: that of the bootstrap, shown beside it, 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from fmarl.report.forest import VerdictWord
 from fmarl.report.statistics import (
@@ -43,7 +43,11 @@ from fmarl.reproduce.methods import (
 )
 from fmarl.reproduce.plan import rated
 
+NoVerdict = Literal["not run yet", "it is about η itself"]
+"""What stands where a claim has no verdict."""
+
 LEAST_SEEDS = 5
+WORST_FIRST: dict[VerdictWord, int] = {"not supported": 0, "undecided": 1, "supported": 2}
 UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 
@@ -233,18 +237,21 @@ def verdict_of(effect: Interval, negligible: float, seeds: int) -> VerdictWord:
     return "not supported" if effect.high < negligible else "undecided"
 
 
-def together(verdicts: Sequence[Verdict]) -> VerdictWord:
+def together(verdicts: Sequence[Verdict]) -> VerdictWord | NoVerdict:
     """What verdicts on its comparisons make of a claim."""
     words = {verdict.word for verdict in verdicts}
+    if not words:
+        return "it is about η itself"
+    if not all(verdict.seeds for verdict in verdicts):
+        return "not run yet"
     if words == {"supported"}:
         return "supported"
     return "not supported" if "not supported" in words else "undecided"
 
 
-def weakest(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The comparison that speaks most against a claim; None if there are no runs for any."""
-    known = [verdict for verdict in verdicts if verdict.seeds]
-    return min(known, key=_in_negligibles, default=None)
+def weakest(verdicts: Sequence[Verdict]) -> Verdict:
+    """The comparison that speaks most against a claim: the worst of those that decide it."""
+    return min(verdicts, key=lambda verdict: (WORST_FIRST[verdict.word], _in_negligibles(verdict)))
 
 
 def _in_negligibles(verdict: Verdict) -> float:

@@ -62,13 +62,12 @@ def _row(claim: Claim, fixed: Sequence[Verdict], tuned: Sequence[Verdict]) -> li
 
 def _decision(verdicts: Sequence[Verdict]) -> Text:
     """A verdict, and the comparison that speaks most against the claim."""
-    if not verdicts:
-        return "it is about η itself"
+    word = together(verdicts)
+    if word == "not run yet" or word == "it is about η itself":
+        return word
     worst = weakest(verdicts)
-    if worst is None:
-        return "no runs"
     by = MEASURES[worst.comparison.measure].label
-    return [Badge(together(verdicts)), f" {with_interval(worst.effect)} in {by}"]
+    return [Badge(word), f" {with_interval(worst.effect)} in {by}"]
 
 
 def _details(summary: str, verdicts: dict[int, list[Verdict]]) -> Details:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fmarl.engine.experiment import Experiment
 from fmarl.reproduce.bound_runs import BOUND_RATES, bound_experiments, bound_name
-from fmarl.reproduce.claims import BOUND_OF, MEASURED, Claim, Verdict, decide
+from fmarl.reproduce.claims import BOUND_OF, MEASURED, Claim, Verdict, decide, together
 from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.methods import SUMO, on_seed
@@ -71,6 +71,10 @@ class Evidence:
             return self.margins(name, rate) if measure == "bound" else scores(name, measure)
 
         return [decide(comparison, found) for comparison in claim.comparisons]
+
+    def decisions(self, claim: Claim) -> list[str]:
+        """What becomes of a claim: at the paper's η, and with each method at its own best η."""
+        return [together(self.verdicts(claim, tuned=tuned)) for tuned in (False, True)]
 
     def failed(self) -> list[Result]:
         """Runs that ended before their time; they count, with their last test to the end."""

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmarl.report.statistics import Interval
-from fmarl.reproduce.claims import CLAIMS, Comparison, Verdict, decide, together, verdict_of
+from fmarl.reproduce.claims import (
+    CLAIMS,
+    Comparison,
+    Verdict,
+    decide,
+    together,
+    verdict_of,
+    weakest,
+)
 from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.methods import (
     DECAY_92,
@@ -91,6 +99,20 @@ def _verdict(word) -> Verdict:
 )
 def test_a_claim_is_as_good_as_its_weakest_comparison(words: list, whole: str):
     assert together([_verdict(word) for word in words]) == whole
+
+
+def test_a_claim_with_a_comparison_that_was_not_run_has_no_verdict():
+    not_run = _verdict("undecided")._replace(seeds=0)
+    assert together([_verdict("not supported"), not_run]) == "not run yet"
+    assert together([]) == "it is about η itself"
+
+
+def test_what_decides_a_claim_is_shown_before_what_is_further_off():
+    far = Interval(-0.5, -1.4, 0.3)
+    undecided = _verdict("undecided")._replace(effect=far)
+    decides = _verdict("not supported")._replace(effect=Interval(-0.003, -0.009, 0.002))
+    assert weakest([undecided, decides, _verdict("supported")]) == decides
+    assert weakest([undecided, _verdict("undecided")]) == undecided
 
 
 def test_claims_are_numbered_as_in_the_plan():

@@ -81,14 +81,13 @@ def _table(evidence: Evidence) -> str:
 
 
 def _decision(verdicts: list[Verdict]) -> str:
-    if not verdicts:
-        return "it is about η itself"
+    word = together(verdicts)
+    if word in ("not run yet", "it is about η itself"):
+        return word
     worst, seeds = weakest(verdicts), min(one.seeds for one in verdicts)
-    if worst is None or not seeds:
-        return "not run yet"
     label = MEASURES[worst.comparison.measure].label
     effect = f"{with_interval(worst.effect)} in {label}"
-    return f"**{together(verdicts)}**: {effect}; {seeds} seeds"
+    return f"**{word}**: {effect}; {seeds} {'seed' if seeds == 1 else 'seeds'}"
 
 
 def _headline(evidence: Evidence) -> str:
@@ -118,9 +117,6 @@ def _method_line(evidence: Evidence, name: str) -> str:
 def _count(evidence: Evidence, *, tuned: bool) -> str:
     """How many claims have which verdict; those that do not apply are not counted."""
     applied = [found for claim in CLAIMS if (found := evidence.verdicts(claim, tuned=tuned))]
-    words = Counter(
-        together(verdicts) if all(one.seeds for one in verdicts) else "not run yet"
-        for verdicts in applied
-    )
+    words = Counter(map(together, applied))
     order = ("supported", "not supported", "undecided", "not run yet")
     return ", ".join(f"{words[word]} {word}" for word in order if words[word])

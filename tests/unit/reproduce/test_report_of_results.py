@@ -53,7 +53,7 @@ def test_the_same_results_give_the_same_bytes(report: Path, tmp_path: Path):
 
 def test_a_study_without_any_run_still_has_a_page(tmp_path: Path):
     page = write_report(Evidence(STUDY, {}), ABOUT, tmp_path).read_text()
-    assert "no runs" in page
+    assert "not run yet" in page
 
 
 def test_the_table_agrees_only_if_the_ledger_has_the_printed_counts():
