@@ -7,9 +7,9 @@ import numpy as np
 
 from fmarl.report.page import Paragraph, Section, Table
 from fmarl.report.statistics import bootstrap_interval
+from fmarl.report.wording import number, with_interval
 from fmarl.reproduce.bound_runs import BOUND_NAMES
 from fmarl.reproduce.evidence import Evidence
-from fmarl.reproduce.wording import number, with_interval
 
 ABOUT = (
     "Plain SGD, one pass over each batch: then the step is the gradient that the theory speaks of. "

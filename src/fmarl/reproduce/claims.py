@@ -242,11 +242,11 @@ def together(verdicts: Sequence[Verdict]) -> VerdictWord | NoVerdict:
     words = {verdict.word for verdict in verdicts}
     if not words:
         return "it is about η itself"
+    if "not supported" in words:
+        return "not supported"
     if not all(verdict.seeds for verdict in verdicts):
         return "not run yet"
-    if words == {"supported"}:
-        return "supported"
-    return "not supported" if "not supported" in words else "undecided"
+    return "supported" if words == {"supported"} else "undecided"
 
 
 def weakest(verdicts: Sequence[Verdict]) -> Verdict:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from fmarl.report.page import Block, Details, Paragraph, Picture, Section, Table, Text
 from fmarl.report.page import Verdict as Badge
+from fmarl.report.wording import NOTHING, number, with_interval
 from fmarl.reproduce import drawings
 from fmarl.reproduce.claims import CLAIMS, LEAST_SEEDS, Claim, Verdict, together, weakest
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.tuning import areas_by_rate, best_rates, rates
-from fmarl.reproduce.wording import number, with_interval
 
 RULE = (
     "An effect is the mean difference between two methods on the "
@@ -25,7 +25,7 @@ TWICE = (
     "Decay, fewer local updates and even τ act partly as a smaller step. So every claim is decided "
     "twice: at the paper's η for all methods, and with each method at its own best η, chosen on "
     "seeds that are not reported. Claim 15 is about plain SGD, at η = 1e-4 and at 1e-2, with which "
-    "it learns."
+    "it learns, and at which its bound is proved for few methods: the others have no seeds there."
 )
 
 WORST = (
@@ -118,7 +118,7 @@ def _rates(evidence: Evidence) -> Table:
     study, results = evidence.study, evidence.results
     best = best_rates(study, results)
     rows: list[list[Text]] = [
-        [name, *(number(area) for area in areas.values()), f"{best[name] or '–'}"]
+        [name, *(number(area) for area in areas.values()), f"{best[name] or NOTHING}"]
         for name, areas in areas_by_rate(study, results).items()
     ]
     header = ["method", *(f"η = {rate:g}" for rate in rates(study)), "best η"]

@@ -1,11 +1,12 @@
 """The part of the report about Table IV: what the paper prints, and what the runs measured."""
 
 from fmarl.report.page import Paragraph, Section, Table, Text
+from fmarl.report.statistics import bootstrap_interval
+from fmarl.report.wording import NOTHING, number, with_interval
 from fmarl.reproduce import paper
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_table import MeasuredRow, measured_table
 from fmarl.reproduce.methods import TABLE_NAMES
-from fmarl.reproduce.wording import number, with_interval
 
 HEADER = [
     "method",
@@ -45,10 +46,8 @@ def table_section(evidence: Evidence) -> Section:
 
 
 def _cells(row: MeasuredRow, name: str, evidence: Evidence) -> list[Text]:
-    from fmarl.report.statistics import bootstrap_interval
-
     ends = list(evidence.scores(name, "final").values())
-    counts = [str(row.counted.get(part, "–")) for part in ("uploads", "updates", "exchanges")]
+    counts = [str(row.counted.get(part, NOTHING)) for part in ("uploads", "updates", "exchanges")]
     return [
         name,
         *counts,
@@ -57,7 +56,7 @@ def _cells(row: MeasuredRow, name: str, evidence: Evidence) -> list[Text]:
         with_interval(row.gradient_norm),
         f"{row.row.utility:.4f}",
         with_interval(row.utility),
-        with_interval(bootstrap_interval(ends)) if ends else "–",
+        with_interval(bootstrap_interval(ends)) if ends else NOTHING,
         str(row.seeds),
     ]
 

@@ -101,9 +101,13 @@ def test_a_claim_is_as_good_as_its_weakest_comparison(words: list, whole: str):
     assert together([_verdict(word) for word in words]) == whole
 
 
-def test_a_claim_with_a_comparison_that_was_not_run_has_no_verdict():
+def test_a_comparison_that_was_not_run_can_only_keep_a_claim_from_being_supported():
     not_run = _verdict("undecided")._replace(seeds=0)
-    assert together([_verdict("not supported"), not_run]) == "not run yet"
+    assert together([_verdict("supported"), not_run]) == "not run yet"
+    assert together([_verdict("not supported"), not_run]) == "not supported"
+
+
+def test_a_claim_without_comparisons_says_why():
     assert together([]) == "it is about η itself"
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from fmarl.report.page import Table
 from fmarl.report.statistics import mean_interval
+from fmarl.report.wording import with_interval
+from fmarl.reproduce.bound_section import bound_section
 from fmarl.reproduce.claims import CLAIMS, Verdict, together, weakest
 from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
@@ -24,7 +27,6 @@ from fmarl.reproduce.methods import (
 from fmarl.reproduce.plan import PARTS, planned
 from fmarl.reproduce.results import read_about, read_results
 from fmarl.reproduce.study import make_study
-from fmarl.reproduce.wording import with_interval
 from unit.reproduce.written import README, REPRODUCTION, ROOT, check_written
 
 FOLDER = ROOT / "results" / "paper"
@@ -67,6 +69,10 @@ def test_the_table_of_claims_says_what_the_results_say(evidence: Evidence, updat
     check_written(REPRODUCTION, "claims", _table(evidence), update=update_golden)
 
 
+def test_the_table_of_bounds_says_what_the_results_say(evidence: Evidence, update_golden: bool):
+    check_written(REPRODUCTION, "bounds", _bounds(evidence), update=update_golden)
+
+
 def test_the_headline_says_what_the_results_say(evidence: Evidence, update_golden: bool):
     check_written(README, "headline", _headline(evidence), update=update_golden)
 
@@ -84,10 +90,20 @@ def _decision(verdicts: list[Verdict]) -> str:
     word = together(verdicts)
     if word in ("not run yet", "it is about η itself"):
         return word
-    worst, seeds = weakest(verdicts), min(one.seeds for one in verdicts)
+    worst = weakest(verdicts)
     label = MEASURES[worst.comparison.measure].label
     effect = f"{with_interval(worst.effect)} in {label}"
-    return f"**{word}**: {effect}; {seeds} {'seed' if seeds == 1 else 'seeds'}"
+    return f"**{word}**: {effect}; {worst.seeds} {'seed' if worst.seeds == 1 else 'seeds'}"
+
+
+def _bounds(evidence: Evidence) -> str:
+    """The columns of the report's table that say whether bounds hold."""
+    [table] = [block for block in bound_section(evidence).blocks if isinstance(block, Table)]
+    columns = ("run", "proved", "measured / corrected", "claimed", "measured / printed")
+    chosen = [table.header.index(name) for name in (*columns, "NAS at the end")]
+    rows = [[row[index] for index in chosen] for row in (table.header, *table.rows)]
+    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
+    return "\n".join([lines[0], "|---|---:|---:|---:|---:|---:|", *lines[1:], ""])
 
 
 def _headline(evidence: Evidence) -> str:
