@@ -11,6 +11,9 @@ from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.tuning import areas_by_rate, best_rates, rates
 
+EFFECT_DIGITS = 2
+"""A third digit of a difference would be noise."""
+
 RULE = (
     "An effect is the mean difference between two methods on the "
     "same seeds, with its 95 % interval (Student's); positive is as claimed. It is supported if "
@@ -65,9 +68,13 @@ def _decision(verdicts: Sequence[Verdict]) -> Text:
     word = together(verdicts)
     if word == "not run yet" or word == "it is about η itself":
         return word
-    worst = weakest(verdicts)
-    by = MEASURES[worst.comparison.measure].label
-    return [Badge(word), f" {with_interval(worst.effect)} in {by}"]
+    return [Badge(word), f" {effect_of(weakest(verdicts))}"]
+
+
+def effect_of(verdict: Verdict) -> str:
+    """How much better what should be better is, and by which measure."""
+    measure = MEASURES[verdict.comparison.measure]
+    return f"{with_interval(verdict.effect, EFFECT_DIGITS)} in {measure.label}"
 
 
 def _details(summary: str, verdicts: dict[int, list[Verdict]]) -> Details:
@@ -93,9 +100,9 @@ def _comparison_row(number: int, verdict: Verdict) -> list[Text]:
         comparison.better,
         comparison.worse,
         measure.label,
-        with_interval(verdict.effect),
-        with_interval(verdict.resampled),
-        with_interval(verdict.improvement),
+        with_interval(verdict.effect, EFFECT_DIGITS),
+        with_interval(verdict.resampled, EFFECT_DIGITS),
+        with_interval(verdict.improvement, EFFECT_DIGITS),
         f"{measure.negligible:g}",
         str(verdict.seeds),
         [Badge(verdict.word)],

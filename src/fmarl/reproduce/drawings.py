@@ -12,7 +12,7 @@ from fmarl.report.statistics import bootstrap_interval, mean_band
 from fmarl.reproduce import paper
 from fmarl.reproduce.claims import Verdict
 from fmarl.reproduce.evidence import Evidence
-from fmarl.reproduce.measures import MEASURES, efficiency
+from fmarl.reproduce.measures import LEARNING_EPOCHS, MEASURES, efficiency
 from fmarl.reproduce.methods import ASY, DECAY_92, IRL, SYN, TAU_1, TAU_1_15
 from fmarl.reproduce.plan import FIGURE_6_PANELS, FIGURE_7_NAMES, rated
 from fmarl.reproduce.results import Result
@@ -26,7 +26,9 @@ Values = Callable[[Result], Float[np.ndarray, " test"]]
 
 def figure_4(evidence: Evidence) -> Figure:
     """Independent and federated learning, and federation over slow links."""
-    return draw_panels([_panel(evidence, "Effect of federation", (IRL, TAU_1, SYN, ASY))], 1)
+    panel = _panel(evidence, "effect of federation", (IRL, TAU_1, SYN, ASY))
+    panels = _and_beginnings(evidence, [panel])
+    return draw_panels(panels, len(panels))
 
 
 def figure_5(evidence: Evidence) -> Figure:
@@ -47,7 +49,7 @@ def figure_6(evidence: Evidence) -> Figure:
     """Local updates, decay and consensus on Figure Eight."""
     titles = {"a": "(a) local updates", "b": "(b) decay", "c": "(c) consensus"}
     panels = [_panel(evidence, titles[letter], names) for letter, names in FIGURE_6_PANELS.items()]
-    return draw_panels(panels, 3)
+    return draw_panels(_and_beginnings(evidence, panels), 3)
 
 
 def figure_6_merge(evidence: Evidence) -> Figure:
@@ -97,6 +99,14 @@ def _panel(
     reached = evidence.sumo(world)
     baseline = bootstrap_interval(reached) if reached else None
     return Panel(title, series, EPOCHS, NAS, baseline, "all vehicles driven by SUMO")
+
+
+def _and_beginnings(evidence: Evidence, panels: Sequence[Panel]) -> list[Panel]:
+    """Panels, and after them the epochs of each in which methods differ, closer."""
+    if evidence.study.length.num_epochs <= LEARNING_EPOCHS:
+        return list(panels)
+    beginning, title = (0, LEARNING_EPOCHS), f"to epoch {LEARNING_EPOCHS}"
+    return [*panels, *(panel._replace(title=title, x_range=beginning) for panel in panels)]
 
 
 def _series(

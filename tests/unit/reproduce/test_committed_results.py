@@ -8,13 +8,13 @@ import pytest
 
 from fmarl.report.page import Table
 from fmarl.report.statistics import mean_interval
-from fmarl.report.wording import with_interval
+from fmarl.report.wording import counted, with_interval
 from fmarl.reproduce.bound_section import bound_section
 from fmarl.reproduce.claims import CLAIMS, Verdict, together, weakest
+from fmarl.reproduce.claims_section import effect_of
 from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_table import measured_table
-from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.methods import (
     CONSENSUS,
     DECAY_92,
@@ -91,9 +91,7 @@ def _decision(verdicts: list[Verdict]) -> str:
     if word in ("not run yet", "it is about η itself"):
         return word
     worst = weakest(verdicts)
-    label = MEASURES[worst.comparison.measure].label
-    effect = f"{with_interval(worst.effect)} in {label}"
-    return f"**{word}**: {effect}; {worst.seeds} {'seed' if worst.seeds == 1 else 'seeds'}"
+    return f"**{word}**: {effect_of(worst)}; {counted(worst.seeds, 'seed')}"
 
 
 def _bounds(evidence: Evidence) -> str:
