@@ -9,7 +9,7 @@ from fmarl.reproduce import drawings
 from fmarl.reproduce.claims import CLAIMS, LEAST_SEEDS, Claim, Verdict, together, weakest
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measures import MEASURES
-from fmarl.reproduce.tuning import areas_by_rate, best_rates, rates
+from fmarl.reproduce.tuning import areas_by_step, best_steps, step_symbol, tunable
 
 EFFECT_DIGITS = 2
 """A third digit of a difference would be noise."""
@@ -27,8 +27,10 @@ RULE = (
 TWICE = (
     "Decay, fewer local updates and even τ act partly as a smaller step. So every claim is decided "
     "twice: at the paper's η for all methods, and with each method at its own best η, chosen on "
-    "seeds that are not reported. Claim 15 is about plain SGD, at η = 1e-4 and at 1e-2, with which "
-    "it learns, and at which its bound is proved for few methods: the others have no seeds there."
+    "seeds that are not reported (under TRPO, whose step is the same at every η, its best bound on "
+    "the KL divergence of a step). Claim 15 is about plain SGD, at η = 1e-4 and at 1e-2, with "
+    "which it learns, and at which its bound is proved for few methods: the others have no seeds "
+    "there."
 )
 
 WORST = (
@@ -53,7 +55,7 @@ def claims_section(evidence: Evidence) -> Section:
             Table(header, rows, f"The paper's claims, decided by these runs ({rate}). {WORST}"),
             _details("Every comparison at the paper's η", fixed),
             _details("Every comparison with each method at its own best η", tuned),
-            _rates(evidence),
+            *_steps(evidence),
         ],
     )
 
@@ -120,18 +122,27 @@ def _forests(verdicts: Sequence[Verdict]) -> list[Block]:
     return pictures
 
 
-def _rates(evidence: Evidence) -> Table:
-    """How well each method did with each η, and which was chosen for it."""
+def _steps(evidence: Evidence) -> list[Block]:
+    """How well each method did with each step, and which was chosen for it."""
+    methods = tunable(evidence.study)
+    by_symbol: dict[str, list[str]] = {}
+    for name, experiment in methods.items():
+        by_symbol.setdefault(step_symbol(experiment), []).append(name)
+    return [_step_table(evidence, symbol, names) for symbol, names in by_symbol.items()]
+
+
+def _step_table(evidence: Evidence, symbol: str, names: Sequence[str]) -> Table:
     study, results = evidence.study, evidence.results
-    best = best_rates(study, results)
+    best, areas = best_steps(study, results), areas_by_step(study, results)
     rows: list[list[Text]] = [
-        [name, *(number(area) for area in areas.values()), f"{best[name] or NOTHING}"]
-        for name, areas in areas_by_rate(study, results).items()
+        [name, *(number(area) for area in areas[name].values()), f"{best[name] or NOTHING}"]
+        for name in names
     ]
-    header = ["method", *(f"η = {rate:g}" for rate in rates(study)), "best η"]
+    header = ["method", *(f"{symbol} = {step:g}" for step in areas[names[0]]), f"best {symbol}"]
     seeds = ", ".join(map(str, study.length.tuning_seeds))
     caption = (
         f"Mean NAS over runs of {study.length.tuned_epochs} epochs (in Merge "
-        f"{study.length.merge_tuned_epochs}) on seeds {seeds}, by which each method's η is chosen."
+        f"{study.length.merge_tuned_epochs}) on seeds {seeds}, by which each method's {symbol} is "
+        "chosen."
     )
     return Table(header, rows, caption, "l" + "r" * (len(header) - 1))

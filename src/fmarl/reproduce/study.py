@@ -19,17 +19,20 @@ class Length(NamedTuple):
     table_seeds: int
     """Of the methods in Table IV; the paper states neither seeds nor intervals."""
     tuned_epochs: int
-    """Epochs of the runs in which every method has its own best η, of those that find it, and of
+    """Epochs of the runs in which every method has its own best step, of those that find it, and of
     those about the bounds, which need whole periods: a multiple of 5."""
     merge_tuned_epochs: int
     """The same in Merge."""
     bound_seeds: int
     """Of the runs about the bounds."""
     tuning_seeds: tuple[int, ...]
-    """Seeds on which the best η is chosen; they are never reported."""
+    """Seeds on which the best step is chosen; they are never reported."""
     tuned_rates: tuple[float, ...]
     """η among which it is chosen, by the area under the curve of tests; the first is the paper's,
     and a variant with another η has all of them in proportion."""
+    tuned_regions: tuple[float, ...]
+    """The same for TRPO, whose step η does not change: how far a slot may change the policy
+    (`target_kl`). The first is the default."""
 
 
 _PAPER = Length(
@@ -44,6 +47,7 @@ _PAPER = Length(
     bound_seeds=5,
     tuning_seeds=(100, 101),
     tuned_rates=(1e-4, 3e-4, 1e-3, 3e-3),
+    tuned_regions=(1e-2, 3e-3, 1e-3, 3e-4),
 )
 
 LENGTHS: dict[str, Length] = {
@@ -59,6 +63,7 @@ LENGTHS: dict[str, Length] = {
         bound_seeds=1,
         tuning_seeds=(100,),
         tuned_rates=(1e-4, 1e-3),
+        tuned_regions=(1e-2, 1e-3),
     ),
     "quick": Length(
         num_epochs=30,
@@ -72,6 +77,7 @@ LENGTHS: dict[str, Length] = {
         bound_seeds=1,
         tuning_seeds=(100,),
         tuned_rates=(1e-4, 1e-3),
+        tuned_regions=(1e-2, 1e-3),
     ),
     "short": _PAPER._replace(num_epochs=150, merge_epochs=100, table_seeds=5),
     "paper": _PAPER,

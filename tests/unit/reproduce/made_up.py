@@ -28,6 +28,7 @@ TINY = Length(
     bound_seeds=5,
     tuning_seeds=(100,),
     tuned_rates=(1e-4, 3e-4, 1e-3, 3e-3),
+    tuned_regions=(1e-2, 3e-3, 1e-3, 3e-4),
 )
 STUDY = Study("quick", "standard", TINY, Choices())
 
