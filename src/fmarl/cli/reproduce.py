@@ -44,8 +44,8 @@ class Reproduce:
     seeds: int | None = None
     """Seeds of every method, instead of the profile's number."""
     variant: str = "standard"
-    """Other choices where the paper leaves them open: sgd, printed, rate-1e-3, discount-0.99,
-    other-graph, even-updates, drawn-updates or flow."""
+    """Other choices where the paper leaves them open: sgd, printed, rate-1e-3, equal-steps,
+    discount-0.99, other-graph, even-updates, drawn-updates or flow."""
     jobs: int = 0
     """Runs to train at once, each on its own core; 0 for one per core."""
     engine: Engine = "in-process"

@@ -39,6 +39,8 @@ class Series(NamedTuple):
     low: Float[np.ndarray, " point"]
     """Lower end of the interval of the mean; not a number where there is none to draw."""
     high: Float[np.ndarray, " point"]
+    is_joined: bool = True
+    """Whether its points are one curve, or each stands for itself."""
 
 
 class Panel(NamedTuple):
@@ -87,7 +89,10 @@ def _draw_panel(axes: Axes, panel: Panel, looks: dict[str, dict[str, Any]]) -> N
     if panel.ticks == "plain":
         _plain_ticks(axes)
     for order, series in enumerate(panel.series):
-        _draw_series(axes, series, looks[series.label], first_mark=order)
+        if series.is_joined:
+            _draw_curve(axes, series, looks[series.label], first_mark=order)
+        else:
+            _draw_points(axes, series, looks[series.label])
     if not panel.series:
         axes.text(0.5, 0.5, "no runs", transform=axes.transAxes, ha="center", va="center")
     if panel.baseline is not None:
@@ -121,7 +126,7 @@ def _draw_baseline(axes: Axes, baseline: Interval, label: str) -> None:
         axes.axhspan(baseline.low, baseline.high, color=GREY, alpha=0.12, linewidth=0)
 
 
-def _draw_series(axes: Axes, series: Series, look: dict[str, Any], first_mark: int) -> None:
+def _draw_curve(axes: Axes, series: Series, look: dict[str, Any], first_mark: int) -> None:
     colour = look["color"]
     axes.plot(series.x, series.runs.T, color=colour, linewidth=0.5, alpha=0.3, zorder=2)
     if np.isfinite(series.low).any():
@@ -133,6 +138,15 @@ def _draw_series(axes: Axes, series: Series, look: dict[str, Any], first_mark: i
         series.x, mean, label=series.label, linewidth=1.5, zorder=2.5, **look,
         markersize=4, markeredgecolor="white", markeredgewidth=0.5,
         markevery=_marked_points(mean, first_mark),
+    )  # fmt: skip
+
+
+def _draw_points(axes: Axes, series: Series, look: dict[str, Any]) -> None:
+    axes.vlines(series.x, series.low, series.high, color=look["color"], linewidth=0.9, zorder=2.2)
+    axes.plot(
+        series.x, mean_of_runs(series.runs), label=series.label, zorder=2.5,
+        color=look["color"], marker=look["marker"], linestyle="none",
+        markersize=4, markeredgecolor="white", markeredgewidth=0.5,
     )  # fmt: skip
 
 

@@ -36,6 +36,10 @@ class Choices:
         paper.LEARNING_RATE,
         "η of Table III. The text of Fig. 5 calls 1e-3 proper, another value of its own.",
     )
+    equal_steps: bool = _chosen(
+        False,
+        "One η serves all methods in Table III, though those that mask or decay then step less.",
+    )
     hidden: tuple[int, ...] = _chosen(
         (64, 64),
         "Networks are not described; two layers of 64 are what implementations of PPO agree on.",
@@ -94,6 +98,10 @@ VARIANTS: dict[str, Variant] = {
     ),
     "rate-1e-3": Variant(
         replace(_STANDARD, learning_rate=1e-3), "Fig. 5's text calls η = 1e-3 the proper one"
+    ),
+    "equal-steps": Variant(
+        replace(_STANDARD, equal_steps=True),
+        "do methods differ in more than how far they step? η over the share of full steps taken",
     ),
     "discount-0.99": Variant(
         replace(_STANDARD, discount=0.99), "does looking ahead one second limit all methods alike?"

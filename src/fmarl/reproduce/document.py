@@ -14,6 +14,7 @@ from fmarl.reproduce.choices import VARIANTS
 from fmarl.reproduce.claims_section import claims_section
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.settings_section import settings_section
+from fmarl.reproduce.step_section import step_section
 from fmarl.reproduce.table_section import table_section
 
 FIGURES: dict[str, tuple[str, Callable[[Evidence], Figure]]] = {
@@ -23,12 +24,15 @@ FIGURES: dict[str, tuple[str, Callable[[Evidence], Figure]]] = {
     "fig6-merge": ("Fig. 6 d–f: three algorithms in Merge", drawings.figure_6_merge),
     "fig7": ("Fig. 7: NAS per unit of communication", drawings.figure_7),
 }
-"""Every figure by its name, with its title and who draws it."""
+"""Every figure of the paper by its name, with its title and who draws it."""
+STEPS = "steps"
+"""The name of a figure that the paper does not have."""
 
 
 def write_report(evidence: Evidence, about: Mapping[str, Any], folder: Path) -> Path:
     """Write report.html, and every figure as PNG and PDF; the same results give the same bytes."""
     figures = {name: draw(evidence) for name, (_, draw) in FIGURES.items()}
+    steps = drawings.figure_steps(evidence)
     text = page(
         f"Reproduction of arXiv:2103.13026: {evidence.study.name}",
         _lead(evidence),
@@ -36,6 +40,7 @@ def write_report(evidence: Evidence, about: Mapping[str, Any], folder: Path) -> 
             claims_section(evidence),
             table_section(evidence),
             *(_figure_section(name, figure, evidence) for name, figure in figures.items()),
+            step_section(evidence, steps),
             bound_section(evidence),
             settings_section(evidence, about),
         ],
@@ -45,7 +50,7 @@ def write_report(evidence: Evidence, about: Mapping[str, Any], folder: Path) -> 
         (folder / "figures").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{folder} can not be made: {error.strerror}. Choose another.") from None
-    for name, figure in figures.items():
+    for name, figure in {**figures, STEPS: steps}.items():
         for kind in ("png", "pdf"):
             write_durably(folder / "figures" / f"{name}.{kind}", figure_bytes(figure, kind))
     write_durably(folder / "report.html", text.encode())

@@ -8,10 +8,11 @@ from jaxtyping import Float
 from fmarl.report.curves import Panel, Series, draw_panels
 from fmarl.report.forest import Effect, draw_forest
 from fmarl.report.sheet import Figure
-from fmarl.report.statistics import bootstrap_interval, mean_band
+from fmarl.report.statistics import Interval, bootstrap_interval, mean_band
 from fmarl.reproduce import paper
 from fmarl.reproduce.claims import Verdict
 from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.measured_steps import MEASURE, StepRow, step_rows
 from fmarl.reproduce.measures import LEARNING_EPOCHS, MEASURES, efficiency
 from fmarl.reproduce.methods import ASY, DECAY_92, IRL, SYN, TAU_1, TAU_1_15
 from fmarl.reproduce.plan import FIGURE_6_PANELS, FIGURE_7_NAMES, rated
@@ -20,6 +21,8 @@ from fmarl.reproduce.results import Result
 EPOCHS, NAS = "epochs of training", "NAS in tests"
 MAGNIFIED_FROM = 0.6
 """Share of the run from which Fig. 7's second panel looks closer."""
+APART = 0.01
+"""Between points that would hide each other, in shares of full steps."""
 
 Values = Callable[[Result], Float[np.ndarray, " test"]]
 
@@ -78,6 +81,25 @@ def figure_7(evidence: Evidence) -> Figure:
     return draw_panels([whole, _fitted(close)], 2)
 
 
+def figure_steps(evidence: Evidence) -> Figure:
+    """Mean NAS against the share of full steps that a method takes; both panels on one scale."""
+    rows = step_rows(evidence)
+    rate = f"{evidence.study.choices.learning_rate:g}"
+    titles = {"fixed": f"(a) all at η = {rate}", "tuned": "(b) each at its best η"}
+    everything = [getattr(row, part) for row in rows for part in titles]
+    panels = [
+        Panel(
+            title,
+            _points(rows, part),
+            "share of full steps",
+            MEASURES[MEASURE].label,
+            y_range=_range(np.array(everything)),
+        )
+        for part, title in titles.items()
+    ]
+    return draw_panels(panels, 2)
+
+
 def forest(verdicts: Sequence[Verdict], measure: str) -> Figure:
     """Effects of all comparisons by one measure."""
     effects = [
@@ -125,6 +147,28 @@ def _one_series(label: str, runs: Sequence[Result], values: Values) -> Series:
     return Series(label, runs[0].epochs, table, *mean_band(table))
 
 
+def _points(rows: Sequence[StepRow], part: str) -> list[Series]:
+    """One series for each family of methods, a point for each method."""
+    places = _apart([row.share for row in rows])
+    points = [(row.family, x, getattr(row, part)) for row, x in zip(rows, places, strict=True)]
+    return [
+        _family(family, [(x, interval) for name, x, interval in points if name == family])
+        for family in dict.fromkeys(row.family for row in rows)
+    ]
+
+
+def _apart(places: Sequence[float]) -> list[float]:
+    """Places of which none is the same as one before it: what stands there would be hidden."""
+    before = [list(places[:index]).count(place) for index, place in enumerate(places)]
+    return [place + APART * count for place, count in zip(places, before, strict=True)]
+
+
+def _family(label: str, points: Sequence[tuple[float, Interval]]) -> Series:
+    means, lows, highs = np.array([interval for _, interval in points]).T
+    x = np.array([place for place, _ in points])
+    return Series(label, x, means[None], lows, highs, is_joined=False)
+
+
 def _efficiency_after_start(result: Result) -> Float[np.ndarray, " test"]:
     """Before anything is sent there is nothing to divide by."""
     ratio = efficiency(result)
@@ -135,10 +179,14 @@ def _fitted(panel: Panel) -> Panel:
     """The panel with its height fitted to what lies within its x range."""
     assert panel.x_range is not None
     parts = [one.runs[:, one.x >= panel.x_range[0]].ravel() for one in panel.series]
-    seen = np.concatenate([np.array([]), *parts])
-    seen = seen[np.isfinite(seen)]
+    return panel._replace(y_range=_range(np.concatenate([np.array([]), *parts])))
+
+
+def _range(values: np.ndarray) -> tuple[float, float] | None:
+    """From the lowest to the highest and a little further; None if there are none."""
+    seen = values[np.isfinite(values)]
     if not seen.size:  # a run may be too short to send anything
-        return panel
+        return None
     low, high = float(seen.min()), float(seen.max())
     edge = 0.05 * (high - low)
-    return panel._replace(y_range=(low - edge, high + edge))
+    return low - edge, high + edge

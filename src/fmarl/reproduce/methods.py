@@ -11,6 +11,7 @@ from fmarl.reproduce import paper
 from fmarl.reproduce.choices import LOCAL_UPDATES
 from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.paper import TableRow
+from fmarl.reproduce.steps import with_full_steps
 from fmarl.reproduce.study import Study
 
 IRL, SYN, ASY = "IRL", "FIRL_syn", "FIRL_asy"
@@ -96,6 +97,11 @@ def on_seed(experiment: Experiment, seed: int) -> Experiment:
 
 def _together(study: Study, row: TableRow) -> MethodConfig:
     """A row's method in words."""
+    config = _as_printed(study, row)
+    return with_full_steps(config) if study.choices.equal_steps else config
+
+
+def _as_printed(study: Study, row: TableRow) -> MethodConfig:
     choices = study.choices
     config = MethodConfig(
         learning_rate=choices.learning_rate,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import rc_context
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from fmarl.report.curves import Panel, Series, draw_panels
@@ -54,6 +54,18 @@ def test_every_run_is_a_faint_line_and_their_mean_a_thick_one():
     assert np.array_equal(np.stack([line.get_data()[1] for line in runs]), RUNS, equal_nan=True)
     assert np.array_equal(mean.get_ydata(), [2.0, 2.0, 4.0, NAN], equal_nan=True)
     assert mean.get_linewidth() > 2 * runs[0].get_linewidth()
+
+
+def test_points_that_stand_for_themselves_have_bars_and_no_line():
+    low, high = np.array([1.0, 1.0, 3.0, NAN]), np.array([2.5, 4.0, 4.5, NAN])
+    figure = draw_panels([panel(series(low=low, high=high, is_joined=False))], columns=1)
+    [points] = figure.axes[0].lines
+    [bars] = figure.axes[0].collections
+    assert points.get_linestyle() == "None"
+    assert isinstance(bars, LineCollection)
+    ends = [np.asarray(bar)[:, 1].tolist() for bar in bars.get_segments()[:3]]
+    assert ends == [[1, 2.5], [1, 4], [3, 4.5]]
+    assert legend_texts(figure) == ["periodic"]
 
 
 def test_a_run_that_diverged_is_not_left_out_of_the_mean():

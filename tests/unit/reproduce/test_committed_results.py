@@ -2,11 +2,13 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from fmarl.report.page import Table
+from fmarl.report.page import Section, Table
+from fmarl.report.sheet import Figure
 from fmarl.report.statistics import mean_interval
 from fmarl.report.wording import counted, with_interval
 from fmarl.reproduce.bound_section import bound_section
@@ -14,6 +16,7 @@ from fmarl.reproduce.claims import CLAIMS, Verdict, together, weakest
 from fmarl.reproduce.claims_section import effect_of
 from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.measured_steps import step_rows
 from fmarl.reproduce.measured_table import measured_table
 from fmarl.reproduce.methods import (
     CONSENSUS,
@@ -26,6 +29,7 @@ from fmarl.reproduce.methods import (
 )
 from fmarl.reproduce.plan import PARTS, planned
 from fmarl.reproduce.results import read_about, read_results
+from fmarl.reproduce.step_section import found, step_section
 from fmarl.reproduce.study import make_study
 from unit.reproduce.written import README, REPRODUCTION, ROOT, check_written
 
@@ -73,6 +77,10 @@ def test_the_table_of_bounds_says_what_the_results_say(evidence: Evidence, updat
     check_written(REPRODUCTION, "bounds", _bounds(evidence), update=update_golden)
 
 
+def test_the_table_of_steps_says_what_the_results_say(evidence: Evidence, update_golden: bool):
+    check_written(REPRODUCTION, "steps", _steps(evidence), update=update_golden)
+
+
 def test_the_headline_says_what_the_results_say(evidence: Evidence, update_golden: bool):
     check_written(README, "headline", _headline(evidence), update=update_golden)
 
@@ -96,12 +104,21 @@ def _decision(verdicts: list[Verdict]) -> str:
 
 def _bounds(evidence: Evidence) -> str:
     """The columns of the report's table that say whether bounds hold."""
-    [table] = [block for block in bound_section(evidence).blocks if isinstance(block, Table)]
     columns = ("run", "proved", "measured / corrected", "claimed", "measured / printed")
-    chosen = [table.header.index(name) for name in (*columns, "NAS at the end")]
+    return _markdown(bound_section(evidence), (*columns, "NAS at the end"))
+
+
+def _steps(evidence: Evidence) -> str:
+    return f"{found(step_rows(evidence))}\n\n{_markdown(step_section(evidence, Figure()))}"
+
+
+def _markdown(section: Section, columns: Sequence[str] = ()) -> str:
+    """The only table of a section, or some of its columns."""
+    [table] = [block for block in section.blocks if isinstance(block, Table)]
+    chosen = [table.header.index(name) for name in columns or table.header]
     rows = [[row[index] for index in chosen] for row in (table.header, *table.rows)]
     lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
-    return "\n".join([lines[0], "|---|---:|---:|---:|---:|---:|", *lines[1:], ""])
+    return "\n".join([lines[0], f"|---|{'---:|' * (len(chosen) - 1)}", *lines[1:], ""])
 
 
 def _headline(evidence: Evidence) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fmarl.reproduce import paper
-from fmarl.reproduce.document import FIGURES, write_report
+from fmarl.reproduce.document import FIGURES, STEPS, write_report
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_table import measured_table
 from fmarl.reproduce.methods import TABLE_NAMES, name_of
@@ -42,7 +42,7 @@ def test_all_claims_figures_and_rows_are_on_the_page(report: Path):
 
 def test_every_figure_is_there_as_png_and_pdf(report: Path):
     names = {path.name for path in (report.parent / "figures").iterdir()}
-    assert names == {f"{name}.{kind}" for name in FIGURES for kind in ("png", "pdf")}
+    assert names == {f"{name}.{kind}" for name in (*FIGURES, STEPS) for kind in ("png", "pdf")}
 
 
 def test_the_same_results_give_the_same_bytes(report: Path, tmp_path: Path):

@@ -1,0 +1,56 @@
+"""The part of the report about why methods differ: how far they step at the same η."""
+
+from fmarl.report.page import Paragraph, Picture, Section, Table, Text
+from fmarl.report.sheet import Figure
+from fmarl.report.wording import NOTHING, number, with_interval
+from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.measured_steps import StepRow, line_through, step_rows
+from fmarl.reproduce.tuning import best_steps
+
+ABOUT = (
+    "Agents that have no update left in a period, and updates that are decayed, make a step "
+    "shorter. The share of full steps that a method takes is (1/τ) Σ D(y) a(y), with a(y) the "
+    "share of agents that are active in slot y. If mean NAS follows it where all methods have the "
+    "same η, and does not where each has its own, methods differ as step sizes do."
+)
+HEADER = ["method", "share of full steps", "at the paper's η", "at its best η", "best η"]
+
+
+def step_section(evidence: Evidence, figure: Figure) -> Section:
+    """Mean NAS against the share of full steps, drawn and in numbers."""
+    rows = step_rows(evidence)
+    best = best_steps(evidence.study, evidence.results)
+    caption = "Mean NAS to epoch 100, beside how far a method steps. [95 % intervals over seeds]"
+    apart = f"{caption} Points at the same share are drawn a little apart."
+    table = Table(HEADER, [_cells(row, best[row.name]) for row in rows], caption, "lrrrr")
+    drawn = "Mean NAS to epoch 100 against the share of full steps; the table has the same numbers."
+    return Section(
+        "Why methods differ: how far they step",
+        "steps",
+        [Paragraph(ABOUT), Paragraph(found(rows)), Picture(figure, apart, drawn), table],
+    )
+
+
+def found(rows: list[StepRow]) -> str:
+    """How well the share of full steps tells what becomes of a method."""
+    shares = [row.share for row in rows]
+    fixed, tuned = (
+        line_through(shares, intervals)
+        for intervals in ([row.fixed for row in rows], [row.tuned for row in rows])
+    )
+    return (
+        f"A straight line through {len(rows)} methods rises by {number(fixed.slope / 10, 2)} in "
+        f"mean NAS per tenth of a step at the paper's η (correlation "
+        f"{number(fixed.correlation, 2)}), and by {number(tuned.slope / 10, 2)} with each method "
+        f"at its own best (correlation {number(tuned.correlation, 2)})."
+    )
+
+
+def _cells(row: StepRow, best: float | None) -> list[Text]:
+    return [
+        row.name,
+        number(row.share),
+        with_interval(row.fixed),
+        with_interval(row.tuned),
+        NOTHING if best is None else f"{best:g}",
+    ]
