@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -61,6 +62,18 @@ def test_a_report_can_be_made_again_elsewhere_with_the_same_bytes(finished, fmar
     facts = json.loads(done.stdout)
     assert [claim["claim"] for claim in facts["claims"]] == list(range(1, 16))
     assert (tmp_path / "report.html").read_bytes() == (folder / "report.html").read_bytes()
+
+
+@pytest.mark.long
+def test_verdicts_of_other_results_stand_beside_those_of_the_first(finished, fmarl, tmp_path):
+    folder, _ = finished
+    shutil.copytree(folder, tmp_path / "other")
+    done = fmarl("report", str(folder), str(tmp_path / "other"), "--out", str(tmp_path), "--json")
+    assert done.returncode == 0
+    assert all(one["other"] == one["fixed"] for one in json.loads(done.stdout)["claims"])
+    assert "Do claims depend on our choices?" in (tmp_path / "report.html").read_text()
+    again = fmarl("report", str(folder), str(folder))
+    assert (again.returncode, "Rename one" in again.stderr) == (2, True)
 
 
 @pytest.mark.long

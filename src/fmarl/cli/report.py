@@ -22,11 +22,11 @@ from fmarl.report.run_scores import measure_of
 from fmarl.report.run_set import read_run_set, require_known
 from fmarl.report.run_sheets import group_facts
 from fmarl.report.wording import size, with_interval
-from fmarl.reproduce.claims import CLAIMS
+from fmarl.reproduce.claims import CLAIMS, Claim
 from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.results import ResultsFolder, read_about, read_results
-from fmarl.reproduce.study import Study, make_study
+from fmarl.reproduce.study import make_study
 
 RESULTS = Path("results/paper")
 """What is reported on if nothing is named."""
@@ -40,7 +40,8 @@ class Report:
     """
 
     runs: tyro.conf.Positional[tuple[Path, ...]] = (RESULTS,)
-    """Runs, or folders that hold runs; or one folder that `fmarl reproduce` has written to."""
+    """Runs, or folders that hold runs; or a folder that `fmarl reproduce` has written to, and
+    after it others, with other choices, whose verdicts are shown beside its own."""
     out: Path | None = None
     """Folder for report.html, figures/ and tables; without it, `report` beside the runs, or the
     folder of the results."""
@@ -56,16 +57,20 @@ class Report:
         """Read, decide, draw, write."""
         require(bool(self.runs), "no runs", "one or more", "Name a run, or a folder of runs.")
         if _are_results(self.runs):
-            return self._on_results(self.runs[0])
+            return self._on_results(*self.runs)
         return self._on_runs()
 
-    def _on_results(self, folder: Path) -> int:
+    def _on_results(self, folder: Path, *others: Path) -> int:
         what = f"--against {self.against!r:.60} for results of a reproduction"
         require(not self.against, what, "--against for runs", "Leave it out.")
-        about = read_about(folder)
-        study = make_study(about["profile"], about["variant"])
-        place = self.out or folder
-        return report_on(study, folder, place, quiet=self.quiet, as_json=self.json)
+        names = [one.name for one in self.runs]
+        twice = f"folders of the names {', '.join(names):.80}"
+        require(len({*names}) == len(names), twice, "another name for each", "Rename one.")
+        evidence = _evidence_in(folder)
+        beside = {one.name: _evidence_in(one) for one in others}
+        path = write_report(evidence, read_about(folder), self.out or folder, beside)
+        say_what_holds(evidence, path, beside, quiet=self.quiet, as_json=self.json)
+        return 0
 
     def _on_runs(self) -> int:
         found = read_run_set(self.runs)
@@ -99,12 +104,17 @@ def _seen_from_here(folder: Path) -> Path:
 
 
 def _are_results(paths: Sequence[Path]) -> bool:
-    """Whether this is about a reproduction; `BadInput` if it is about both."""
+    """Whether this is about reproductions; `BadInput` if it is about runs as well."""
     results = [path for path in paths if ResultsFolder(path).about.exists()]
-    mixed = bool(results) and len(paths) > 1
+    mixed = bool(results) and len(results) < len(paths)
     what = f"results of a reproduction ({results[0]}) among other folders" if mixed else ""
-    require(not mixed, what, "runs, or one folder of results", "Report on them one by one.")
+    require(not mixed, what, "runs, or folders of results", "Report on them one by one.")
     return bool(results)
+
+
+def _evidence_in(folder: Path) -> Evidence:
+    about = read_about(folder)
+    return Evidence(make_study(about["profile"], about["variant"]), read_results(folder))
 
 
 def estimated(runs: Sequence[RecordedRun], *, show: bool) -> dict[str, Mapping[str, float] | str]:
@@ -155,17 +165,28 @@ def _main_columns(report: RunReport) -> tuple[str, list[str], list[list[str]]]:
     return title, [*columns, "epochs to SUMO’s", "sent", "closed form"], rows
 
 
-def report_on(study: Study, folder: Path, out: Path, *, quiet: bool, as_json: bool) -> int:
-    """Write the report of a study and print what it says of every claim."""
-    evidence = Evidence(study, read_results(folder))
-    path = write_report(evidence, read_about(folder), out)
-    rows = [(claim.number, claim.says, *evidence.decisions(claim)) for claim in CLAIMS]
+def say_what_holds(
+    evidence: Evidence,
+    path: Path,
+    others: Mapping[str, Evidence],
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Print what a report says of every claim, beside what others say with other choices."""
+    rows = [
+        (claim.number, claim.says, *evidence.decisions(claim), *_decisions(claim, others))
+        for claim in CLAIMS
+    ]
     if as_json:
-        names = ("claim", "says", "fixed", "tuned")
+        names = ("claim", "says", "fixed", "tuned", *others)
         facts = [dict(zip(names, row, strict=True)) for row in rows]
         print_json({"report": str(path), "runs": len(evidence.results), "claims": facts})
     elif not quiet:
-        columns = ["", "the paper says", "at its η", "each at its best η"]
+        columns = ["", "the paper says", "at its η", "each at its best η", *others]
         print_table("Claims", columns, rows)
         print_lines(f"Report: {path}")
-    return 0
+
+
+def _decisions(claim: Claim, others: Mapping[str, Evidence]) -> list[str]:
+    return [one.decisions(claim)[0] for one in others.values()]

@@ -11,11 +11,13 @@ from fmarl.cli.conducting import Conductor
 from fmarl.cli.output import Flag, print_json, print_lines
 from fmarl.cli.places import Engine, Places, open_places, require_places
 from fmarl.cli.progress import duration
-from fmarl.cli.report import report_on
+from fmarl.cli.report import say_what_holds
 from fmarl.engine.experiment import Experiment
 from fmarl.errors import BadInput
 from fmarl.records.durable import DiskTrouble
+from fmarl.reproduce.document import write_report
 from fmarl.reproduce.estimate import wall_seconds
+from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.plan import parts_of, still_to_run
 from fmarl.reproduce.results import (
     ResultsFolder,
@@ -87,7 +89,10 @@ class Reproduce:
                 code = conductor.conduct(places, quiet=self.quiet or self.json)
                 if code:
                     return self._say_how_to_go_on(code)
-        return report_on(study, folder, folder, quiet=self.quiet, as_json=self.json)
+        evidence = Evidence(study, read_results(folder))
+        path = write_report(evidence, read_about(folder), folder)
+        say_what_holds(evidence, path, {}, quiet=self.quiet, as_json=self.json)
+        return 0
 
     def _room(self, todo: Sequence[Experiment]) -> AbstractContextManager[Places]:
         """Where to train what is missing; no cluster is joined for nothing."""

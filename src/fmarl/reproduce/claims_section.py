@@ -62,10 +62,10 @@ def claims_section(evidence: Evidence) -> Section:
 
 def _row(claim: Claim, fixed: Sequence[Verdict], tuned: Sequence[Verdict]) -> list[Text]:
     says = f"{claim.number}. {claim.says}"
-    return [says, claim.where, _decision(fixed), _decision(tuned)]
+    return [says, claim.where, decision(fixed), decision(tuned)]
 
 
-def _decision(verdicts: Sequence[Verdict]) -> Text:
+def decision(verdicts: Sequence[Verdict]) -> Text:
     """A verdict, and the comparison that speaks most against the claim."""
     word = together(verdicts)
     if word == "not run yet" or word == "it is about η itself":

@@ -16,6 +16,7 @@ from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.settings_section import settings_section
 from fmarl.reproduce.step_section import step_section
 from fmarl.reproduce.table_section import table_section
+from fmarl.reproduce.variants_section import variants_section
 
 FIGURES: dict[str, tuple[str, Callable[[Evidence], Figure]]] = {
     "fig4": ("Fig. 4: effectiveness of federated learning", drawings.figure_4),
@@ -29,8 +30,16 @@ STEPS = "steps"
 """The name of a figure that the paper does not have."""
 
 
-def write_report(evidence: Evidence, about: Mapping[str, Any], folder: Path) -> Path:
-    """Write report.html, and every figure as PNG and PDF; the same results give the same bytes."""
+def write_report(
+    evidence: Evidence,
+    about: Mapping[str, Any],
+    folder: Path,
+    others: Mapping[str, Evidence] | None = None,
+) -> Path:
+    """Write report.html, and every figure as PNG and PDF; the same results give the same bytes.
+
+    Others, by name, are results of other choices: only their verdicts are shown.
+    """
     figures = {name: draw(evidence) for name, (_, draw) in FIGURES.items()}
     steps = drawings.figure_steps(evidence)
     text = page(
@@ -38,6 +47,7 @@ def write_report(evidence: Evidence, about: Mapping[str, Any], folder: Path) -> 
         _lead(evidence),
         [
             claims_section(evidence),
+            *([variants_section(evidence, others)] if others else []),
             table_section(evidence),
             *(_figure_section(name, figure, evidence) for name, figure in figures.items()),
             step_section(evidence, steps),

@@ -183,9 +183,9 @@ def _fitted(panel: Panel) -> Panel:
 
 
 def _range(values: np.ndarray) -> tuple[float, float] | None:
-    """From the lowest to the highest and a little further; None if there are none."""
+    """From the lowest to the highest and a little further; None unless there are two values."""
     seen = values[np.isfinite(values)]
-    if not seen.size:  # a run may be too short to send anything
+    if len(np.unique(seen)) < 2:  # a run may be too short to send anything, or alone
         return None
     low, high = float(seen.min()), float(seen.max())
     edge = 0.05 * (high - low)

@@ -10,12 +10,13 @@ from fmarl.report.page import Table
 from fmarl.report.statistics import Interval
 from fmarl.reproduce import paper
 from fmarl.reproduce.drawings import figure_steps
+from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_steps import line_through, step_rows
 from fmarl.reproduce.methods import TAU_1, TAU_10, TAU_15, name_of, table_methods
 from fmarl.reproduce.step_section import found, step_section
 from fmarl.reproduce.steps import step_share, with_full_steps
 from fmarl.reproduce.study import make_study
-from unit.reproduce.made_up import evidence, few_methods
+from unit.reproduce.made_up import STUDY, evidence, few_methods
 
 METHODS = table_methods(make_study("paper"))
 
@@ -82,3 +83,10 @@ def test_no_point_hides_another():
     [fixed, _] = figure_steps(evidence(lambda task: 0.2)).axes
     places = np.concatenate([line.get_xdata() for line in fixed.lines]).tolist()
     assert len(set(places)) == len(places) == len(paper.TABLE_4)
+
+
+def test_a_single_run_is_drawn_too():
+    only = next(iter(few_methods({TAU_1: 0.2}).results.items()))
+    [fixed, _] = figure_steps(Evidence(STUDY, dict([only]))).axes
+    low, high = fixed.get_ylim()
+    assert low < 0.2 < high
