@@ -28,18 +28,23 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{max(digits - 1 - size, 0)}f}"
 
 
-def with_interval(interval: Interval, digits: int = 3) -> str:
+def with_interval(interval: Interval, digits: int = 3, least: float = 0.0) -> str:
     """A value and its interval, if there is one, all with the same decimals.
+
+    There are as many as so many digits of the largest of them need, or of `least` if that is
+    larger: what is far below it reads as zero.
 
     >>> with_interval(Interval(0.0935, 0.02604, 0.161)), with_interval(Interval(2.0, math.nan, 3.0))
     ('0.0935 [0.0260, 0.1610]', '2.00')
     >>> with_interval(Interval(-0.00012, -0.0312, 0.0309))
     '-0.0001 [-0.0312, 0.0309]'
+    >>> with_interval(Interval(2e-7, -4e-6, 4e-6), digits=2, least=0.001)
+    '0.0000 [0.0000, 0.0000]'
     """
     value, low, high = interval
     if not all(map(math.isfinite, interval)):
         return number(value, digits)
-    scale = max(abs(value), (high - low) / 2)
+    scale = max(abs(value), (high - low) / 2, least)
     size = math.floor(math.log10(scale)) if scale else 0
     decimals = min(max(digits - 1 - size, 0), MOST_DECIMALS)
     value, low, high = (f"{round(part, decimals) + 0:.{decimals}f}" for part in interval)

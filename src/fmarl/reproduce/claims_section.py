@@ -4,15 +4,18 @@ from collections.abc import Sequence
 
 from fmarl.report.page import Block, Details, Paragraph, Picture, Section, Table, Text
 from fmarl.report.page import Verdict as Badge
+from fmarl.report.statistics import Interval
 from fmarl.report.wording import NOTHING, number, with_interval
 from fmarl.reproduce import drawings
 from fmarl.reproduce.claims import CLAIMS, LEAST_SEEDS, Claim, Verdict, together, weakest
 from fmarl.reproduce.evidence import Evidence
-from fmarl.reproduce.measures import MEASURES
+from fmarl.reproduce.measures import MEASURES, Measure
 from fmarl.reproduce.tuning import areas_by_step, best_steps, step_symbol, tunable
 
 EFFECT_DIGITS = 2
 """A third digit of a difference would be noise."""
+LEAST_SHARE = 0.1
+"""Of what is negligible: the digits of smaller effects are not shown."""
 
 RULE = (
     "An effect is the mean difference between two methods on the "
@@ -76,7 +79,11 @@ def decision(verdicts: Sequence[Verdict]) -> Text:
 def effect_of(verdict: Verdict) -> str:
     """How much better what should be better is, and by which measure."""
     measure = MEASURES[verdict.comparison.measure]
-    return f"{with_interval(verdict.effect, EFFECT_DIGITS)} in {measure.label}"
+    return f"{_written(verdict.effect, measure)} in {measure.label}"
+
+
+def _written(effect: Interval, measure: Measure) -> str:
+    return with_interval(effect, EFFECT_DIGITS, LEAST_SHARE * measure.negligible)
 
 
 def _details(summary: str, verdicts: dict[int, list[Verdict]]) -> Details:
@@ -102,8 +109,8 @@ def _comparison_row(number: int, verdict: Verdict) -> list[Text]:
         comparison.better,
         comparison.worse,
         measure.label,
-        with_interval(verdict.effect, EFFECT_DIGITS),
-        with_interval(verdict.resampled, EFFECT_DIGITS),
+        _written(verdict.effect, measure),
+        _written(verdict.resampled, measure),
         with_interval(verdict.improvement, EFFECT_DIGITS),
         f"{measure.negligible:g}",
         str(verdict.seeds),
