@@ -40,7 +40,7 @@ class Reproduce:
     part: tyro.conf.Positional[str] = "all"
     """fig4, fig5, fig6, fig7, table4 or all."""
     profile: str = "quick"
-    """quick (rough; about 20 minutes on 2 cores), paper (the whole schedule; hours), short (150
+    """quick (rough; about 15 minutes on 2 cores), paper (the whole schedule; hours), short (150
     epochs on 5 seeds, to compare variants) or smoke (a few epochs of everything: does it run
     here?)."""
     seeds: int | None = None

@@ -82,6 +82,9 @@ class Verdict(NamedTuple):
     improvement: Interval
     """Probability that a run of the better one beats a run of the other."""
     seeds: int
+    """On which both have a number."""
+    was_run: bool
+    """Whether both were run; a run may be too short for a number, or have no bound."""
 
 
 def _order(names: Sequence[str], *measures: str) -> tuple[Comparison, ...]:
@@ -206,11 +209,12 @@ Scores = Callable[[str, str], Mapping[int, float]]
 def decide(comparison: Comparison, scores: Scores) -> Verdict:
     """Hold a comparison against the runs that are there."""
     measure = MEASURES[comparison.measure]
-    ours = _signed(scores(comparison.better, comparison.measure), measure.sign)
-    theirs = _signed(scores(comparison.worse, comparison.measure), measure.sign)
+    found = [scores(name, comparison.measure) for name in (comparison.better, comparison.worse)]
+    was_run = all(found)
+    ours, theirs = (_signed(numbers, measure.sign) for numbers in found)
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
-        return Verdict(comparison, "undecided", UNKNOWN, UNKNOWN, UNKNOWN, 0)
+        return Verdict(comparison, "undecided", UNKNOWN, UNKNOWN, UNKNOWN, 0, was_run)
     effect = mean_interval([ours[seed] - theirs[seed] for seed in shared])
     return Verdict(
         comparison,
@@ -219,6 +223,7 @@ def decide(comparison: Comparison, scores: Scores) -> Verdict:
         paired_difference(ours, theirs),
         probability_of_improvement(list(ours.values()), list(theirs.values())),
         len(shared),
+        was_run,
     )
 
 
@@ -244,14 +249,15 @@ def together(verdicts: Sequence[Verdict]) -> VerdictWord | NoVerdict:
         return "it is about η itself"
     if "not supported" in words:
         return "not supported"
-    if not all(verdict.seeds for verdict in verdicts):
+    if not all(verdict.was_run for verdict in verdicts):
         return "not run yet"
     return "supported" if words == {"supported"} else "undecided"
 
 
 def weakest(verdicts: Sequence[Verdict]) -> Verdict:
     """The comparison that speaks most against a claim: the worst of those that decide it."""
-    return min(verdicts, key=lambda verdict: (WORST_FIRST[verdict.word], _in_negligibles(verdict)))
+    known = [verdict for verdict in verdicts if verdict.seeds] or verdicts
+    return min(known, key=lambda verdict: (WORST_FIRST[verdict.word], _in_negligibles(verdict)))
 
 
 def _in_negligibles(verdict: Verdict) -> float:

@@ -81,12 +81,20 @@ def test_a_seed_without_a_number_is_left_out_on_both_sides():
 
 def test_methods_without_runs_leave_a_claim_undecided():
     verdict = decide(Comparison(TAU_1, IRL, "area"), lambda name, measure: {})
-    assert (verdict.word, verdict.seeds) == ("undecided", 0)
+    assert (verdict.word, verdict.seeds, verdict.was_run) == ("undecided", 0, False)
+
+
+def test_runs_without_a_number_were_run_all_the_same():
+    scores = {TAU_1: {0: math.nan, 1: math.nan}, IRL: {0: 0.0, 1: 0.0}}
+    verdict = decide(Comparison(TAU_1, IRL, "unrest"), lambda name, measure: scores[name])
+    assert (verdict.word, verdict.seeds, verdict.was_run) == ("undecided", 0, True)
+    assert together([_verdict("supported"), verdict]) == "undecided"
+    assert weakest([verdict, _verdict("supported")]) == _verdict("supported")
 
 
 def _verdict(word) -> Verdict:
     nothing = Interval(0.0, 0.0, 0.0)
-    return Verdict(Comparison(TAU_1, IRL, "area"), word, nothing, nothing, nothing, 5)
+    return Verdict(Comparison(TAU_1, IRL, "area"), word, nothing, nothing, nothing, 5, was_run=True)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +110,7 @@ def test_a_claim_is_as_good_as_its_weakest_comparison(words: list, whole: str):
 
 
 def test_a_comparison_that_was_not_run_can_only_keep_a_claim_from_being_supported():
-    not_run = _verdict("undecided")._replace(seeds=0)
+    not_run = _verdict("undecided")._replace(seeds=0, was_run=False)
     assert together([_verdict("supported"), not_run]) == "not run yet"
     assert together([_verdict("not supported"), not_run]) == "not supported"
 

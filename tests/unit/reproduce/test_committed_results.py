@@ -56,7 +56,7 @@ def test_results_say_which_code_and_libraries_made_them():
 
 def test_overheads_by_the_ledger_are_the_printed_ones_in_every_row_that_was_run(evidence):
     table = measured_table({name: evidence.runs(name) for name in TABLE_NAMES})
-    assert [row.row.label for row in table if row.seeds and not row.overheads_agree] == []
+    assert [row.row.label for row in table if row.seeds and not row.agrees()] == []
 
 
 def test_the_committed_report_is_what_the_results_give(evidence: Evidence, tmp_path: Path):

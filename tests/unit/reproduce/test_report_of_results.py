@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from fmarl.reproduce import paper
+from fmarl.reproduce.claims import UNKNOWN
 from fmarl.reproduce.document import FIGURES, STEPS, write_report
 from fmarl.reproduce.evidence import Evidence
-from fmarl.reproduce.measured_table import measured_table
+from fmarl.reproduce.measured_table import MeasuredRow, measured_table
 from fmarl.reproduce.methods import TABLE_NAMES, name_of
 from unit.reproduce.made_up import STUDY, evidence, noise
 
@@ -59,13 +60,28 @@ def test_a_study_without_any_run_still_has_a_page(tmp_path: Path):
 def test_the_table_agrees_only_if_the_ledger_has_the_printed_counts():
     found = evidence(noise)
     runs = {name: found.runs(name) for name in TABLE_NAMES}
-    assert not any(row.overheads_agree for row in measured_table(runs))
+    assert not any(row.agrees() for row in measured_table(runs))
     row = paper.TABLE_4[9]
     right = {"uploads": 1400, "updates": 21000, "exchanges": 78000, "mixings": 78000}
     runs[name_of(row)] = {
         seed: result._replace(totals=right) for seed, result in runs[name_of(row)].items()
     }
-    assert [one.overheads_agree for one in measured_table(runs)].index(True) == 9
+    assert [one.agrees() for one in measured_table(runs)].index(True) == 9
+
+
+def test_a_shorter_run_agrees_with_its_share_of_what_is_printed():
+    row = MeasuredRow(
+        paper.TABLE_4[9],
+        seeds=1,
+        counted={"uploads": 84, "updates": 1260, "exchanges": 4680, "mixings": 4680},
+        gradient_norm=UNKNOWN,
+        initial_gradient_norm=UNKNOWN,
+        utility=UNKNOWN,
+    )
+    assert row.agrees(num_epochs=30)
+    assert not row.agrees(num_epochs=29)
+    assert not row.agrees()
+    assert not row._replace(counted={}).agrees(num_epochs=30)
 
 
 def test_in_each_seed_the_worst_row_has_utility_0_and_the_best_1():

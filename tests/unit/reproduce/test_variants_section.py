@@ -1,5 +1,7 @@
 """Verdicts with other choices, beside those of the study that is reported on."""
 
+import pytest
+
 from fmarl.report.page import Section, Table, Text
 from fmarl.report.page import Verdict as Badge
 from fmarl.reproduce.evidence import Evidence
@@ -18,7 +20,7 @@ def _tables(section: Section) -> list[Table]:
 
 def _words(evidence: Evidence, **others: Evidence) -> dict[str, list[str]]:
     """Verdicts by the number of their claim."""
-    _, table = _tables(variants_section(evidence, others))
+    _, table, _ = _tables(variants_section(evidence, others))
     return {str(row[0]).split(".")[0]: [_word(cell) for cell in row[1:]] for row in table.rows}
 
 
@@ -39,6 +41,25 @@ def test_only_claims_that_others_have_runs_for_are_shown():
 
 
 def test_the_doubt_that_others_are_there_for_is_named():
-    doubts, table = _tables(variants_section(FALLING, {"short-sgd": RISING}))
+    doubts, table, _ = _tables(variants_section(FALLING, {"short-sgd": RISING}))
     assert [row[0] for row in doubts.rows] == ["short-sgd"]
     assert list(table.header[1:]) == ["quick", "short-sgd"]
+
+
+def _areas(evidence: Evidence, other: Evidence) -> dict[str, list[str]]:
+    *_, table = _tables(variants_section(evidence, {"other": other}))
+    return {str(row[0]): [str(cell) for cell in row[1:]] for row in table.rows}
+
+
+def test_mean_scores_stand_beside_each_other_and_what_was_not_run_is_empty():
+    areas = _areas(FALLING, few_methods({TAU_1: 0.2, DECAY_92: 0.25}))
+    assert [float(cell.split()[0]) for cell in areas[TAU_1]] == pytest.approx([0.3, 0.2], abs=3e-3)
+    assert areas[DECAY_92][0] == "–"
+
+
+def test_what_longer_steps_bring_is_the_slope_over_methods():
+    heights = {TAU_15: 0.3, TAU_1_15: 0.26, DECAY_92: 0.2495}  # shares 1, 0.6 and 0.495
+    nothing, found = _areas(FALLING, few_methods(heights))["a tenth of a step"]
+    assert nothing == "– (–)"
+    assert float(found.split()[0]) == pytest.approx(0.01, abs=5e-4)
+    assert found.endswith("(1.00)")
