@@ -7,10 +7,11 @@ from fmarl.report.page import Verdict as Badge
 from fmarl.report.statistics import Interval
 from fmarl.report.wording import NOTHING, number, with_interval
 from fmarl.reproduce import drawings
-from fmarl.reproduce.claims import CLAIMS, LEAST_SEEDS, Claim, Verdict, together, weakest
+from fmarl.reproduce.claims import CLAIMS, Claim
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measures import MEASURES, Measure
 from fmarl.reproduce.tuning import areas_by_step, best_steps, step_symbol, tunable
+from fmarl.reproduce.verdicts import LEAST_SEEDS, Verdict, together, weakest
 
 EFFECT_DIGITS = 2
 """A third digit of a difference would be noise."""

@@ -10,13 +10,13 @@ from fmarl.report.forest import Effect, draw_forest
 from fmarl.report.sheet import Figure
 from fmarl.report.statistics import Interval, bootstrap_interval, mean_band
 from fmarl.reproduce import paper
-from fmarl.reproduce.claims import Verdict
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_steps import MEASURE, StepRow, step_rows
 from fmarl.reproduce.measures import LEARNING_EPOCHS, MEASURES, efficiency
 from fmarl.reproduce.methods import ASY, DECAY_92, IRL, SYN, TAU_1, TAU_1_15
 from fmarl.reproduce.plan import FIGURE_6_PANELS, FIGURE_7_NAMES, rated
 from fmarl.reproduce.results import Result
+from fmarl.reproduce.verdicts import Verdict
 
 EPOCHS, NAS = "epochs of training", "NAS in tests"
 MAGNIFIED_FROM = 0.6

@@ -6,7 +6,7 @@ import numpy as np
 
 from fmarl.engine.experiment import Experiment
 from fmarl.reproduce.bound_runs import BOUND_RATES, bound_experiments, bound_name
-from fmarl.reproduce.claims import BOUND_OF, MEASURED, Claim, Verdict, decide, together
+from fmarl.reproduce.claims import BOUND_OF, MEASURED, Claim
 from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.methods import SUMO, on_seed
@@ -14,6 +14,7 @@ from fmarl.reproduce.plan import MERGE_SUMO, PARTS, seeds_of
 from fmarl.reproduce.results import Result
 from fmarl.reproduce.study import Study
 from fmarl.reproduce.tuning import TUNED, tuned_experiments
+from fmarl.reproduce.verdicts import Verdict, decide, together
 
 
 class Evidence:

@@ -8,10 +8,10 @@ import numpy as np
 
 from fmarl.report.statistics import Interval, mean_interval
 from fmarl.reproduce import paper
-from fmarl.reproduce.claims import UNKNOWN
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.methods import name_of, table_methods
 from fmarl.reproduce.steps import step_share
+from fmarl.reproduce.verdicts import UNKNOWN
 
 MEASURE = "area"
 FEWEST_METHODS = 3

@@ -7,15 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmarl.report.statistics import Interval
-from fmarl.reproduce.claims import (
-    CLAIMS,
-    Comparison,
-    Verdict,
-    decide,
-    together,
-    verdict_of,
-    weakest,
-)
+from fmarl.reproduce.claims import CLAIMS, Comparison
 from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.methods import (
     DECAY_92,
@@ -27,6 +19,7 @@ from fmarl.reproduce.methods import (
     TAU_10,
     TAU_15,
 )
+from fmarl.reproduce.verdicts import Verdict, decide, together, verdict_of, weakest
 from unit.reproduce.made_up import few_methods
 
 NUMBER = st.floats(-1, 1)

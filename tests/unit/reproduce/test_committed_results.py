@@ -12,7 +12,7 @@ from fmarl.report.sheet import Figure
 from fmarl.report.statistics import mean_interval
 from fmarl.report.wording import counted, with_interval
 from fmarl.reproduce.bound_section import bound_section
-from fmarl.reproduce.claims import CLAIMS, Verdict, together, weakest
+from fmarl.reproduce.claims import CLAIMS
 from fmarl.reproduce.claims_section import effect_of
 from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
@@ -31,6 +31,7 @@ from fmarl.reproduce.plan import PARTS, planned
 from fmarl.reproduce.results import read_about, read_results
 from fmarl.reproduce.step_section import found, step_section
 from fmarl.reproduce.study import make_study
+from fmarl.reproduce.verdicts import Verdict, together, weakest
 from unit.reproduce.written import README, REPRODUCTION, ROOT, check_written
 
 FOLDER = ROOT / "results" / "paper"

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from fmarl.reproduce import paper
-from fmarl.reproduce.claims import UNKNOWN
 from fmarl.reproduce.document import FIGURES, STEPS, write_report
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_table import MeasuredRow, measured_table
 from fmarl.reproduce.methods import TABLE_NAMES, name_of
+from fmarl.reproduce.verdicts import UNKNOWN
 from unit.reproduce.made_up import STUDY, evidence, noise
 
 ABOUT = {"profile": "quick", "variant": "standard", "code": "c0de", "versions": {"jax": "0.10.2"}}
