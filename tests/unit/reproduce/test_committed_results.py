@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.report.page import Section, Table
+from fmarl.cli.report import Report
+from fmarl.report.page import Section, Table, Text
+from fmarl.report.page import Verdict as Badge
 from fmarl.report.sheet import Figure
 from fmarl.report.statistics import mean_interval
 from fmarl.report.wording import counted, with_interval
 from fmarl.reproduce.bound_section import bound_section
 from fmarl.reproduce.claims import CLAIMS
 from fmarl.reproduce.claims_section import effect_of
-from fmarl.reproduce.document import write_report
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_steps import step_rows
 from fmarl.reproduce.measured_table import measured_table
@@ -31,10 +32,22 @@ from fmarl.reproduce.plan import PARTS, planned
 from fmarl.reproduce.results import read_about, read_results
 from fmarl.reproduce.step_section import found, step_section
 from fmarl.reproduce.study import make_study
+from fmarl.reproduce.variants_section import variants_section
 from fmarl.reproduce.verdicts import Verdict, together, weakest
 from unit.reproduce.written import README, REPRODUCTION, ROOT, check_written
 
 FOLDER = ROOT / "results" / "paper"
+OTHERS = [
+    FOLDER.with_name(name)
+    for name in (
+        "short",
+        "short-discount-0.99",
+        "short-equal-steps",
+        "short-even-updates",
+        "short-sgd",
+    )
+]
+"""Results with other choices, which the report shows beside these."""
 HEADLINE = (IRL, TAU_1, TAU_15, TAU_1_15, DECAY_92, CONSENSUS)
 
 
@@ -43,16 +56,38 @@ def evidence() -> Evidence:
     return Evidence(make_study("paper"), read_results(FOLDER))
 
 
-def test_every_result_is_one_of_the_plan(evidence: Evidence):
-    wanted = {task.key for task in planned(evidence.study, PARTS, evidence.results)}
-    assert evidence.results.keys() <= wanted
+@pytest.fixture(scope="module")
+def columns(evidence: Evidence) -> dict[str, Evidence]:
+    """Every folder of results by its name."""
+    studies = {folder: make_study("short", read_about(folder)["variant"]) for folder in OTHERS}
+    others = {
+        folder.name: Evidence(study, read_results(folder)) for folder, study in studies.items()
+    }
+    return {FOLDER.name: evidence, **others}
 
 
-def test_results_say_which_code_and_libraries_made_them():
-    about = read_about(FOLDER)
-    assert (about["profile"], about["variant"]) == ("paper", "standard")
+def test_every_result_is_one_of_the_plan(columns: dict[str, Evidence]):
+    for one in columns.values():
+        wanted = {task.key for task in planned(one.study, PARTS, one.results)}
+        assert one.results.keys() <= wanted
+
+
+def test_results_with_other_choices_are_whole(columns: dict[str, Evidence]):
+    for name in columns.keys() - {FOLDER.name}:
+        part = planned(columns[name].study, ["table4"], {})
+        assert {task.key for task in part} <= columns[name].results.keys()
+
+
+@pytest.mark.parametrize("folder", [FOLDER, *OTHERS], ids=lambda folder: folder.name)
+def test_results_say_which_code_and_libraries_made_them(folder: Path):
+    about = read_about(folder)
+    assert make_study(about["profile"], about["variant"]).name == folder.name
     assert re.fullmatch("[0-9a-f]{16}", about["code"])
     assert {"jax", "numpy", "libsumo"} <= about["versions"].keys()
+
+
+def test_results_with_other_choices_are_of_one_code():
+    assert len({read_about(folder)["code"] for folder in OTHERS}) == 1
 
 
 def test_overheads_by_the_ledger_are_the_printed_ones_in_every_row_that_was_run(evidence):
@@ -60,8 +95,9 @@ def test_overheads_by_the_ledger_are_the_printed_ones_in_every_row_that_was_run(
     assert [row.row.label for row in table if row.seeds and not row.agrees()] == []
 
 
-def test_the_committed_report_is_what_the_results_give(evidence: Evidence, tmp_path: Path):
-    again = write_report(evidence, read_about(FOLDER), tmp_path).read_text()
+def test_the_committed_report_is_what_the_documented_command_gives(tmp_path: Path):
+    assert Report(runs=(FOLDER, *OTHERS), out=tmp_path, quiet=True).run() == 0
+    again = (tmp_path / "report.html").read_text()
     assert _words(again) == _words((FOLDER / "report.html").read_text())
 
 
@@ -80,6 +116,12 @@ def test_the_table_of_bounds_says_what_the_results_say(evidence: Evidence, updat
 
 def test_the_table_of_steps_says_what_the_results_say(evidence: Evidence, update_golden: bool):
     check_written(REPRODUCTION, "steps", _steps(evidence), update=update_golden)
+
+
+def test_the_tables_of_choices_say_what_the_results_say(
+    columns: dict[str, Evidence], update_golden: bool
+):
+    check_written(REPRODUCTION, "choices", _choices(columns), update=update_golden)
 
 
 def test_the_headline_says_what_the_results_say(evidence: Evidence, update_golden: bool):
@@ -113,13 +155,34 @@ def _steps(evidence: Evidence) -> str:
     return f"{found(step_rows(evidence))}\n\n{_markdown(step_section(evidence, Figure()))}"
 
 
+def _choices(columns: dict[str, Evidence]) -> str:
+    """What becomes of claims with other choices, in words, and how well methods learn with them."""
+    others = {name: one for name, one in columns.items() if name != FOLDER.name}
+    _, verdicts, areas = _tables(variants_section(columns[FOLDER.name], others))
+    words = [[says, *map(_word, cells)] for says, *cells in verdicts.rows]
+    return "\n".join([_lines(verdicts.header, words), _lines(areas.header, areas.rows)])
+
+
+def _word(cell: Text) -> str:
+    """A verdict without its effect."""
+    return next((one.word for one in cell if isinstance(one, Badge)), str(cell))
+
+
 def _markdown(section: Section, columns: Sequence[str] = ()) -> str:
     """The only table of a section, or some of its columns."""
-    [table] = [block for block in section.blocks if isinstance(block, Table)]
+    [table] = _tables(section)
     chosen = [table.header.index(name) for name in columns or table.header]
-    rows = [[row[index] for index in chosen] for row in (table.header, *table.rows)]
-    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
-    return "\n".join([lines[0], f"|---|{'---:|' * (len(chosen) - 1)}", *lines[1:], ""])
+    header, *rows = [[row[index] for index in chosen] for row in (table.header, *table.rows)]
+    return _lines(header, rows)
+
+
+def _tables(section: Section) -> list[Table]:
+    return [block for block in section.blocks if isinstance(block, Table)]
+
+
+def _lines(header: Sequence[Text], rows: Sequence[Sequence[Text]]) -> str:
+    lines = [f"| {' | '.join(map(str, row))} |" for row in (header, *rows)]
+    return "\n".join([lines[0], f"|---|{'---:|' * (len(header) - 1)}", *lines[1:], ""])
 
 
 def _headline(evidence: Evidence) -> str:
