@@ -15,7 +15,7 @@ ABOUT = (
     "These runs may have fewer epochs than those above, and other code made them; each column "
     "compares its own runs with each other."
 )
-DOUBTS = "What they are there for, and what to add to `fmarl reproduce table4` to make them again."
+DOUBTS = "What they are there for, and what to add to “fmarl reproduce table4” to make them again."
 AREAS = (
     "Mean NAS to epoch 100, choice by choice. [95 % intervals over seeds] The last line has what a "
     "tenth of a step more brings, by a straight line through the methods, and their correlation "
@@ -69,4 +69,5 @@ def area_rows(found: Mapping[str, Sequence[StepRow]]) -> list[list[Text]]:
 
 def _rise(rows: Sequence[StepRow]) -> str:
     line = line_through([row.share for row in rows], [row.fixed for row in rows])
-    return f"{number(line.slope / 10, 2)} ({number(line.correlation, 2)})"
+    slope, correlation = round(line.slope / 10, 4), round(line.correlation, 2)
+    return f"{number(slope, 2)} ({number(correlation, 2)})"

@@ -62,4 +62,4 @@ def test_what_longer_steps_bring_is_the_slope_over_methods():
     nothing, found = _areas(FALLING, few_methods(heights))["a tenth of a step"]
     assert nothing == "– (–)"
     assert float(found.split()[0]) == pytest.approx(0.01, abs=5e-4)
-    assert found.endswith("(1.00)")
+    assert found.endswith("(1.0)")
