@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from fmarl.cli.report import Report
-from fmarl.report.page import Section, Table, Text
-from fmarl.report.page import Verdict as Badge
+from fmarl.report.page import Section, Text
 from fmarl.report.sheet import Figure
 from fmarl.report.statistics import mean_interval
 from fmarl.report.wording import counted, with_interval
@@ -34,6 +33,7 @@ from fmarl.reproduce.step_section import found, step_section
 from fmarl.reproduce.study import make_study
 from fmarl.reproduce.variants_section import variants_section
 from fmarl.reproduce.verdicts import Verdict, together, weakest
+from unit.reproduce.reading import tables_of, word_of
 from unit.reproduce.written import README, REPRODUCTION, ROOT, check_written
 
 FOLDER = ROOT / "results" / "paper"
@@ -157,26 +157,17 @@ def _steps(evidence: Evidence) -> str:
 def _choices(columns: dict[str, Evidence]) -> str:
     """What becomes of claims with other choices, in words, and how well methods learn with them."""
     others = {name: one for name, one in columns.items() if name != FOLDER.name}
-    _, verdicts, areas = _tables(variants_section(columns[FOLDER.name], others))
-    words = [[says, *map(_word, cells)] for says, *cells in verdicts.rows]
+    _, verdicts, areas = tables_of(variants_section(columns[FOLDER.name], others))
+    words = [[says, *map(word_of, cells)] for says, *cells in verdicts.rows]
     return "\n".join([_lines(verdicts.header, words), _lines(areas.header, areas.rows)])
-
-
-def _word(cell: Text) -> str:
-    """A verdict without its effect."""
-    return next((one.word for one in cell if isinstance(one, Badge)), str(cell))
 
 
 def _markdown(section: Section, columns: Sequence[str] = ()) -> str:
     """The only table of a section, or some of its columns."""
-    [table] = _tables(section)
+    [table] = tables_of(section)
     chosen = [table.header.index(name) for name in columns or table.header]
     header, *rows = [[row[index] for index in chosen] for row in (table.header, *table.rows)]
     return _lines(header, rows)
-
-
-def _tables(section: Section) -> list[Table]:
-    return [block for block in section.blocks if isinstance(block, Table)]
 
 
 def _lines(header: Sequence[Text], rows: Sequence[Sequence[Text]]) -> str:

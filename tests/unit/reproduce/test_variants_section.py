@@ -2,32 +2,21 @@
 
 import pytest
 
-from fmarl.report.page import Section, Table, Text
-from fmarl.report.page import Verdict as Badge
 from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.methods import DECAY_92, DECAY_95, DECAY_98, TAU_1, TAU_1_15, TAU_10, TAU_15
 from fmarl.reproduce.variants_section import variants_section
 from unit.reproduce.made_up import few_methods
+from unit.reproduce.reading import tables_of, word_of
 
 ORDER = (TAU_1, TAU_10, TAU_15)
 FALLING = few_methods({name: 0.3 - 0.1 * place for place, name in enumerate(ORDER)})
 RISING = few_methods({name: 0.1 + 0.1 * place for place, name in enumerate(ORDER)})
 
 
-def _tables(section: Section) -> list[Table]:
-    return [block for block in section.blocks if isinstance(block, Table)]
-
-
 def _words(evidence: Evidence, **others: Evidence) -> dict[str, list[str]]:
     """Verdicts by the number of their claim."""
-    _, table, _ = _tables(variants_section(evidence, others))
-    return {str(row[0]).split(".")[0]: [_word(cell) for cell in row[1:]] for row in table.rows}
-
-
-def _word(cell: Text) -> str:
-    return (
-        cell if isinstance(cell, str) else next(one.word for one in cell if isinstance(one, Badge))
-    )
+    _, table, _ = tables_of(variants_section(evidence, others))
+    return {str(row[0]).split(".")[0]: [word_of(cell) for cell in row[1:]] for row in table.rows}
 
 
 def test_each_study_has_the_verdict_of_its_own_runs():
@@ -41,13 +30,13 @@ def test_only_claims_that_others_have_runs_for_are_shown():
 
 
 def test_the_doubt_that_others_are_there_for_is_named():
-    doubts, table, _ = _tables(variants_section(FALLING, {"short-sgd": RISING}))
+    doubts, table, _ = tables_of(variants_section(FALLING, {"short-sgd": RISING}))
     assert [row[0] for row in doubts.rows] == ["short-sgd"]
     assert list(table.header[1:]) == ["quick", "short-sgd"]
 
 
 def _areas(evidence: Evidence, other: Evidence) -> dict[str, list[str]]:
-    *_, table = _tables(variants_section(evidence, {"other": other}))
+    *_, table = tables_of(variants_section(evidence, {"other": other}))
     return {str(row[0]): [str(cell) for cell in row[1:]] for row in table.rows}
 
 
