@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from functools import cache
 
 import fmarl
-from fmarl.algorithms.agent import AgentConfig
-from fmarl.engine.in_process import learning_keys, policies_of
-from fmarl.engine.program import make_program, transitions_of
-from fmarl.engine.worker import play_slot, start
+from fmarl.algorithms.agent_config import AgentConfig
+from fmarl.engine.compiled import make_program, transitions_of
+from fmarl.engine.local_engine import learning_keys, policies_of
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import make_from_config
 from fmarl.federation.robust import ROBUST
 from fmarl.report.statistics import mean_interval
+from fmarl.rollout.play import play_slot, start
 from fmarl.worlds.toy import quadratic_world
 
 TARGETS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)

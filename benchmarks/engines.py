@@ -25,24 +25,24 @@ import numpy as np
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # Ray would write between our lines
 import ray
 
-from fmarl.cluster.agent import HandedIn
-from fmarl.cluster.attempt import fetched
-from fmarl.cluster.cast import VIRTUAL, Cast
-from fmarl.cluster.charge import Charge, Ticket, own_code
-from fmarl.cluster.company import Company
-from fmarl.cluster.conductor import OnRay
-from fmarl.cluster.faults import FaultPlan
+from fmarl.cluster.actor_pool import VIRTUAL, Cast
+from fmarl.cluster.agent_actor import HandedIn
+from fmarl.cluster.agent_state import Arrays, packed
+from fmarl.cluster.committed_state import Kept
+from fmarl.cluster.connect import joined
+from fmarl.cluster.faults.plan import FaultPlan
 from fmarl.cluster.inbox import Expected
-from fmarl.cluster.joining import joined
-from fmarl.cluster.kept import Kept
-from fmarl.cluster.selves import Arrays, packed
+from fmarl.cluster.membership import Company
+from fmarl.cluster.period_attempt import fetched
+from fmarl.cluster.ray_engine import RayEngine
+from fmarl.cluster.run_context import Charge, Ticket, own_code
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.cluster.upload import PARAMETERS
+from fmarl.engine.compiled import make_program
 from fmarl.engine.course import NOBODY, Course
-from fmarl.engine.engine import Rest
+from fmarl.engine.engine import EngineState
 from fmarl.engine.experiment import Experiment, describe_experiment
-from fmarl.engine.in_process import learning_keys
-from fmarl.engine.program import make_program
+from fmarl.engine.local_engine import learning_keys
 from fmarl.engine.session import Session
 from fmarl.federation.recipes import MethodConfig
 from fmarl.federation.update import neighbours
@@ -88,7 +88,7 @@ class Ours:
         self._course = Course(experiment, spec)
         program = make_program(experiment.make_algorithm(spec), AGENTS)
         state = program.init(self._course.method, learning_keys(experiment.seed)[1])
-        self._kept, self._ticket = Kept(program, Rest(state, [])), Ticket(0, 0)
+        self._kept, self._ticket = Kept(program, EngineState(state, [])), Ticket(0, 0)
         self._pattern = self._kept.starts([0], shared=True)[0]
         self.acting = fetched([self._ask_to_stand(agent) for agent in range(AGENTS)])[0]
         self._steps = [self._pattern[PARAMETERS]] * AGENTS
@@ -246,7 +246,7 @@ PARTS = ("agents", "world", "virtual", "here", "Ray")
 def show_periods(name: str, experiment: Experiment, per_actor: int, periods: int) -> None:
     """Periods in one process and on the cluster, in turns."""
     settings = ClusterSettings(agents_per_actor=per_actor)
-    on_ray = partial(OnRay, settings=settings, run_id=RUN_ID)
+    on_ray = partial(RayEngine, settings=settings, run_id=RUN_ID)
     here, rays = os.getpid(), children(os.getpid())
     with Session(experiment) as alone, Session(experiment, on_ray) as together:
         sides = (

@@ -24,7 +24,7 @@ FIRST = 2
 def one_size(num_agents: int, periods: int) -> dict[str, float]:
     """What a period costs among so many agents; run in a process of its own."""
     import fmarl
-    from fmarl.algorithms.agent import AgentConfig
+    from fmarl.algorithms.agent_config import AgentConfig
 
     experiment = fmarl.Experiment(
         world="toy-quadratic",

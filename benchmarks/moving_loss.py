@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 
 import jax.numpy as jnp
 
-from fmarl.engine.constants import Gradients, gradients_of, read_traces
+from fmarl.engine.estimate_constants import Gradients, gradients_of, read_traces
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import train
+from fmarl.report.format import with_interval
 from fmarl.report.statistics import mean_interval
-from fmarl.report.wording import with_interval
 from fmarl.reproduce.bound_runs import bound_experiments, bound_name
 from fmarl.reproduce.methods import TAU_1, on_seed
 from fmarl.reproduce.study import make_study

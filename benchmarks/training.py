@@ -31,7 +31,7 @@ from peers.environments import PEERS, python_of
 from peers.turns import answer, cpu_seconds, running
 
 from fmarl.engine.experiment import Experiment
-from fmarl.records.description import installed_versions
+from fmarl.records.run_description import installed_versions
 from fmarl.reproduce import paper
 
 Figures = dict[str, float]

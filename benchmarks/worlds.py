@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from fmarl.engine import acting
-from fmarl.engine.protocol import WorldMaker
-from fmarl.engine.rollout import Rollout
-from fmarl.worlds import figure_eight, merge
-from fmarl.worlds.loop import Loop, flow_placement, loop_traffic
-from fmarl.worlds.roads import compiled_network
-from fmarl.worlds.sumo import SumoSession
+from fmarl.rollout import policy as acting
+from fmarl.rollout.pool import WorldPool
+from fmarl.rollout.protocol import WorldMaker
+from fmarl.worlds.sumo import figure_eight, merge
+from fmarl.worlds.sumo.loop import Loop, flow_placement, loop_traffic
+from fmarl.worlds.sumo.roads import compiled_network
+from fmarl.worlds.sumo.session import SumoSession
 
 STEPS, ROUNDS, SLOTS = 1500, 5, 60
 WORDS = {"figure-eight": figure_eight, "merge": merge}
@@ -129,9 +129,9 @@ def _traci_loop(traci: Any, subscribe: bool) -> float:
 
 def workers() -> tuple[float, float]:
     """Seconds per slot of 250 steps of one worker, and of two at once, measured in turns."""
-    maker = WorldMaker("figure-eight", {}, "fmarl.worlds.named:make_world")
+    maker = WorldMaker("figure-eight", {}, "fmarl.worlds.registry:make_world")
     times: tuple[list[float], list[float]] = ([], [])
-    with Rollout([maker], run_seed=0) as one, Rollout([maker] * 2, run_seed=0) as two:
+    with WorldPool([maker], run_seed=0) as one, WorldPool([maker] * 2, run_seed=0) as two:
         policy = acting.Policy("sampled", acting.random_parameters(one.specs[0]))
         for _ in range(SLOTS):
             for rollout, taken in zip((one, two), times, strict=True):

@@ -1,6 +1,8 @@
 """A bound of your own: periodic averaging with the drift counted from j = 0, for equal τ_i."""
 
-from fmarl.theory import Bound, Plan, Problem, corrected, make_plan, printed
+from fmarl.theory import Bound, Plan, Problem, make_plan
+from fmarl.theory import corrected_bounds as corrected
+from fmarl.theory import printed_bounds as printed
 
 
 def exact_index_bound(problem: Problem, plan: Plan) -> Bound:

@@ -5,7 +5,7 @@ import numpy as np
 from fmarl.errors import BadInput
 from fmarl.worlds import Step, WorldSpec
 from fmarl.worlds.check import check_world
-from fmarl.worlds.sensing import checked_actions
+from fmarl.worlds.sumo.observations import checked_actions
 
 
 class Agreement:

@@ -25,13 +25,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from turns import serve
 
-from fmarl.engine import acting, worker
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.plain import from_plain
-from fmarl.engine.seeds import epoch_seed
 from fmarl.engine.session import Session
 from fmarl.engine.train import train
-from fmarl.worlds.named import make_world
+from fmarl.rollout import play as worker
+from fmarl.rollout import policy as acting
+from fmarl.rollout.seeds import epoch_seed
+from fmarl.settings_io import from_plain
+from fmarl.worlds.registry import make_world
 from fmarl.worlds.world import World
 
 SLOT_STEPS = 250

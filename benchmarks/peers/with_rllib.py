@@ -18,8 +18,8 @@ from ray.rllib.env.wrappers.pettingzoo_env import (  # type: ignore[import-not-f
 from ray.tune.registry import register_env  # type: ignore[import-not-found]
 from turns import serve
 
-from fmarl.worlds.named import make_world
-from fmarl.worlds.parallel import parallel_env
+from fmarl.worlds.as_pettingzoo import parallel_env
+from fmarl.worlds.registry import make_world
 
 SLOT_STEPS = 250
 NAMES = [f"agent_{number}" for number in range(7)]

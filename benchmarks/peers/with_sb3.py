@@ -14,8 +14,8 @@ from stable_baselines3 import PPO  # type: ignore[import-not-found]
 from stable_baselines3.common.logger import configure  # type: ignore[import-not-found]
 from turns import serve
 
-from fmarl.worlds.named import make_world
-from fmarl.worlds.parallel import parallel_env
+from fmarl.worlds.as_pettingzoo import parallel_env
+from fmarl.worlds.registry import make_world
 
 DISCOUNT = 0.9
 SLOT_STEPS = 250

@@ -11,7 +11,7 @@ import numpy as np
 from stable_baselines3 import PPO  # type: ignore[import-not-found]
 from stable_baselines3.common.monitor import Monitor  # type: ignore[import-not-found]
 
-from fmarl.worlds import single
+from fmarl.worlds import as_gymnasium as single
 
 
 def average_speed(env: gymnasium.Env, model: PPO | None) -> float:

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fmarl.algorithms.agent import AgentConfig
+    from fmarl.algorithms.agent_config import AgentConfig
     from fmarl.algorithms.ppo import PPOConfig
     from fmarl.algorithms.tac import TACConfig
     from fmarl.algorithms.trpo import TRPOConfig
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AgentConfig": "fmarl.algorithms.agent",
+    "AgentConfig": "fmarl.algorithms.agent_config",
     "Experiment": "fmarl.engine.experiment",
     "Method": "fmarl.federation.method",
     "MethodConfig": "fmarl.federation.recipes",

@@ -14,9 +14,9 @@ from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import train
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.frames import read_frames
-from fmarl.records.lines import read_lines
+from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
-from unit.engine.small import toy
+from unit.engine.small_experiments import toy
 
 CONSENSUS = MethodConfig(method="consensus", graph="paper-13", sync_period=6)
 DECAY = MethodConfig(method="decay", local_updates="1-15")

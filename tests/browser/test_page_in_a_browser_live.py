@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from browser.recordings import DECAY, eight, lines_of, mean_gradient_norm
 from browser.viewer import Look, Serve, Start, Viewer
 from fmarl.engine.train import begin
-from unit.engine.small import toy
+from unit.engine.small_experiments import toy
 
 KILLED_RUN = Path(__file__).parents[1] / "e2e" / "killed_run.py"
 EPOCH = "least => Number(/epoch (\\d+) of/.exec(about.innerText)?.[1] ?? -1) >= least"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fmarl.cluster.joining import joined
+from fmarl.cluster.connect import joined
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from typing import Any, TextIO
 
 import fmarl
 from cluster.namespaces import Host
+from fmarl.cluster.connect import joined
 from fmarl.cluster.hosts import hosts
-from fmarl.cluster.joining import joined
 
 ANSWER_SECONDS = 120.0
 """A driver that has not answered by then hangs."""

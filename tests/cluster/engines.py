@@ -5,15 +5,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fmarl.cluster.conductor import OnRay
-from fmarl.cluster.faults import Fault, FaultPlan
+from fmarl.cluster.faults.plan import Fault, FaultPlan
+from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.engine.engine import MakeEngine
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.in_process import InProcess, nobody
+from fmarl.engine.local_engine import LocalEngine, nobody
 from fmarl.engine.train import begin, resume
 from fmarl.federation.recipes import MethodConfig
-from fmarl.records.lines import read_lines
+from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 
 SYNC_PERIOD = 4
@@ -66,7 +66,7 @@ def in_one_process(
     if isinstance(away, dict):
         absent = {period: frozenset(agents) for period, agents in away.items()}
         away = lambda period: absent.get(period, frozenset())  # noqa: E731
-    return _ended(begin(experiment, folder), partial(InProcess, away=away or nobody))
+    return _ended(begin(experiment, folder), partial(LocalEngine, away=away or nobody))
 
 
 def on_ray(folder: Path, experiment: Experiment, *faults: Fault, **settings: Any) -> Ended:
@@ -78,7 +78,7 @@ def go_on_on_ray(folder: Path, *faults: Fault, **settings: Any) -> Ended:
     """A run that was begun, on the cluster."""
     made = ClusterSettings(plan=FaultPlan(tuple(faults)), **settings)
     run_id = read_run(folder)["run_id"]
-    return _ended(folder, partial(OnRay, settings=made, run_id=run_id))
+    return _ended(folder, partial(RayEngine, settings=made, run_id=run_id))
 
 
 def absences(events: list[dict[str, Any]], sync_period: int = SYNC_PERIOD) -> dict[int, set[int]]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cluster.engines import SYNC_PERIOD
-from fmarl.records.lines import read_lines
+from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 
 SAMPLE_PERIODS = 10

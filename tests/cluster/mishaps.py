@@ -5,7 +5,7 @@ from random import Random
 from typing import NamedTuple
 
 from cluster.engines import SYNC_PERIOD
-from fmarl.cluster.faults import POINTS, Fault
+from fmarl.cluster.faults.plan import POINTS, Fault
 
 AGENTS, ROUNDS = 4, 2
 PERIODS_PER_FAULT = 20

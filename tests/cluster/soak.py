@@ -26,12 +26,12 @@ if __name__ == "__main__":
 from cluster.engines import absences, in_one_process, longer, toy
 from cluster.holdings import Sample, Watch, lives
 from cluster.mishaps import AGENTS, ROUNDS, TELLING, Sort, drawn
-from fmarl.cluster.conductor import OnRay
-from fmarl.cluster.faults import Fault, FaultPlan
+from fmarl.cluster.faults.plan import Fault, FaultPlan
+from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin, resume
-from fmarl.records.lines import read_lines
+from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 
 MOST_GROWTH = 10.0
@@ -75,8 +75,8 @@ def soak(folder: Path, periods: int, seed: int) -> Soaked:
     plan = FaultPlan(tuple(fault for _, some in faults for fault in some))
     watch, engines = Watch(path), []
 
-    def make_engine(experiment: Experiment) -> OnRay:
-        engines.append(OnRay(experiment, ClusterSettings(plan=plan), read_run(path)["run_id"]))
+    def make_engine(experiment: Experiment) -> RayEngine:
+        engines.append(RayEngine(experiment, ClusterSettings(plan=plan), read_run(path)["run_id"]))
         return engines[-1]
 
     begun = time.monotonic()

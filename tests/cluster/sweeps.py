@@ -10,9 +10,9 @@ from pathlib import Path
 from e2e.hearing import hearing
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import Run, begin, resume
-from fmarl.records.lines import read_lines
+from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
-from unit.engine.small import toy
+from unit.engine.small_experiments import toy
 
 MARK = "FMARL_TEST_MARK"
 PATIENCE = 2400

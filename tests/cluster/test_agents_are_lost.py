@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from cluster.engines import absences, go_on_on_ray, in_one_process, longer, on_ray, toy
-from fmarl.cluster.faults import Fault
-from fmarl.engine.engine import CanNotGoOn
+from fmarl.cluster.faults.plan import Fault
+from fmarl.engine.engine import EngineFailed
 from fmarl.engine.train import begin
-from fmarl.records.lines import read_lines
+from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("cluster")]
@@ -110,7 +110,7 @@ def test_below_quorum_nothing_is_learned_and_the_run_stops(tmp_path):
     """F08: it names who is missing, keeps what it had, and can go on from there."""
     killed = [Fault("kill", period=2, agent=agent, slot=1, attempt=None) for agent in (0, 2)]
     folder = begin(PERIODIC, tmp_path / "ray")
-    with pytest.raises(CanNotGoOn, match=r"1 of 3 agents.*away: 0 \(AGENT_LOST\), 2"):
+    with pytest.raises(EngineFailed, match=r"1 of 3 agents.*away: 0 \(AGENT_LOST\), 2"):
         go_on_on_ray(folder, *killed, max_retries=1)
     codes = [event["code"] for event in read_lines(RunFolder(folder).events).records]
     assert codes.count("PERIOD_ABANDONED") == 1 and codes[-1] == "QUORUM_LOST"

@@ -3,8 +3,8 @@
 import pytest
 
 from cluster.engines import absences, in_one_process, longer, on_ray, toy
-from fmarl.cluster.conductor import OnRay
-from fmarl.cluster.faults import Fault
+from fmarl.cluster.faults.plan import Fault
+from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.engine.session import Session
 
@@ -75,7 +75,7 @@ def test_what_agents_hand_over_is_what_the_ledger_counts(tmp_path, algorithm):
     engines = []
 
     def make_engine(given):
-        engines.append(OnRay(given, ClusterSettings(), "a run"))
+        engines.append(RayEngine(given, ClusterSettings(), "a run"))
         return engines[0]
 
     with Session(experiment, make_engine) as session:

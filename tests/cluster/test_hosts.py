@@ -14,7 +14,7 @@ import fmarl
 from cluster.driver import Driver
 from cluster.namespaces import NETWORK, Host, Hosts, remove_leftovers
 from cluster.other_code import changed_copy
-from fmarl.cluster.knocking import ANSWER_SECONDS, CONNECT_SECONDS
+from fmarl.cluster.probe import ANSWER_SECONDS, CONNECT_SECONDS
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.cluster
 OTHER_VERSION = "9.9.9"
 ADDRESSES = [f"{NETWORK}.{number}" for number in (1, 2, 3)]
 REFUSED_SECONDS = CONNECT_SECONDS + ANSWER_SECONDS + 10.0
-"""What `fmarl.cluster.knocking` promises, and the time that Python takes to load."""
+"""What `fmarl.cluster.probe` promises, and the time that Python takes to load."""
 
 
 @pytest.fixture(scope="module")

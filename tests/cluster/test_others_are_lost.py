@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster.engines import go_on_on_ray, in_one_process, longer, on_ray, toy
-from fmarl.cluster.faults import Fault
+from fmarl.cluster.faults.plan import Fault
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin, resume
 from fmarl.errors import BadInput
@@ -103,6 +103,6 @@ def _stopped_after(folder: Path, slots: int) -> Path:
 @pytest.mark.usefixtures("cluster")
 def test_a_host_with_other_code_is_refused_with_both_values(tmp_path, monkeypatch):
     """F39: the conductor's code is changed, as if the actors' hosts had another version."""
-    monkeypatch.setattr("fmarl.cluster.charge.PROTOCOL", 0)
+    monkeypatch.setattr("fmarl.cluster.run_context.PROTOCOL", 0)
     with pytest.raises(BadInput, match=r"protocol is 1 on .* and 0 where the run is conducted"):
         on_ray(tmp_path / "ray", EXPERIMENT)

@@ -7,8 +7,8 @@ import pytest
 from cluster.holdings import Sample
 from cluster.mishaps import AGENTS, KILLS, USELESS, drawn
 from cluster.soak import Soaked, problems, soak
-from fmarl.cluster.faults import Fault
-from fmarl.cluster.roll import default_quorum
+from fmarl.cluster.agent_status import default_quorum
+from fmarl.cluster.faults.plan import Fault
 
 PERIODS = 2000
 

@@ -14,9 +14,9 @@ from cluster.engines import absences, in_one_process, longer, toy
 from cluster.namespaces import Host, Hosts
 from cluster.other_code import changed_copy
 from cluster.sweeps import codes, kill, read_lines_of, wait_until
-from fmarl.cli.training import read_experiment_of
+from fmarl.cli.run_commands import read_experiment_of
 from fmarl.engine.train import begin, resume
-from fmarl.records.lines import read_lines
+from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 
 pytest.importorskip("ray")

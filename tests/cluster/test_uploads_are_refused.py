@@ -3,7 +3,7 @@
 import pytest
 
 from cluster.engines import absences, in_one_process, longer, on_ray, toy
-from fmarl.cluster.faults import Fault
+from fmarl.cluster.faults.plan import Fault
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("cluster")]
 

@@ -8,9 +8,11 @@ import signal
 import sys
 from collections.abc import Callable
 
-from fmarl.engine import journal, keeper, train
-from fmarl.engine.in_process import InProcess
+from fmarl.engine import run_writer as writer
+from fmarl.engine import train
+from fmarl.engine.local_engine import LocalEngine
 from fmarl.records import checkpoint
+from fmarl.rollout import supervisor as keeper
 
 POINTS = ("before-play", "in-play", "after-learning", "in-checkpoint", "after-checkpoint")
 
@@ -40,20 +42,22 @@ def after(owner: object, name: str, due: Callable[..., bool]) -> None:
 
 def arm(point: str, slot: int) -> None:
     """Set the trap. A checkpoint is due after every epoch, so that the traps for it are reached."""
-    journal.CHECKPOINT_SECONDS = 0.0
+    writer.CHECKPOINT_SECONDS = 0.0
     if point == "before-play":
-        before(InProcess, "play", lambda engine: engine._rollout.slot == slot)
+        before(LocalEngine, "play", lambda engine: engine._pool.slot == slot)
     elif point == "in-play":  # all worlds have been asked and are at work
         before(
-            keeper.KeptWorld, "answer", lambda world: bool(world._wanted) and world._slot == slot
+            keeper.WorldSupervisor,
+            "answer",
+            lambda world: bool(world._wanted) and world._slot == slot,
         )
     elif point == "after-learning":
-        after(InProcess, "learn", lambda engine, update_count, *_: update_count == slot)
+        after(LocalEngine, "learn", lambda engine, update_count, *_: update_count == slot)
     elif point == "in-checkpoint":  # the arrays are on disk, the sidecar that commits them is not
         name = f"{slot:09}.json"
         before(checkpoint, "publish", lambda path: path.name == name)
     else:
-        after(journal.Journal, "save", lambda run, memory: int(memory.state.update_count) == slot)
+        after(writer.RunWriter, "save", lambda run, memory: int(memory.state.update_count) == slot)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.cli.conducting import Conductor
-from fmarl.cli.cores import Cores
-from fmarl.reproduce.choices import Choices
+from fmarl.launch.on_this_machine import Cores
+from fmarl.launch.reproduce_queue import Conductor
 from fmarl.reproduce.methods import sample_run
-from fmarl.reproduce.plan import Task
+from fmarl.reproduce.open_choices import Choices
 from fmarl.reproduce.results import read_results
+from fmarl.reproduce.run_plan import Task
 from fmarl.reproduce.study import LENGTHS, Study
 
 HOPELESS = Choices(optimiser="sgd", learning_rate=1e30)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.cli import cores
-from fmarl.cli.cores import Cores, OnCore, Trainer, start_trainer
 from fmarl.engine.train import begin, resume, train
-from unit.engine.small import toy
+from fmarl.launch import on_this_machine as cores
+from fmarl.launch.on_this_machine import Cores, OnCore, Trainer, start_trainer
+from unit.engine.small_experiments import toy
 
 
 @pytest.fixture
@@ -72,7 +72,8 @@ def test_a_trainer_that_is_killed_while_it_waits_is_an_exit_code(tmp_path: Path,
 def test_trainers_do_not_outlive_who_they_work_for(tmp_path: Path):
     folder = begin(toy(), tmp_path / "run")
     words = (
-        "import sys, time; from pathlib import Path; from fmarl.cli.cores import Cores\n"
+        "import sys, time; from pathlib import Path\n"
+        "from fmarl.launch.on_this_machine import Cores\n"
         "room = Cores(jobs=1); run = room.start(Path(sys.argv[1]))\n"
         "while run.poll() is None: time.sleep(0.05)\n"
         "print(*(one.pid for one in room._trainers.values()), flush=True); time.sleep(600)"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.hearing import hearing
-from fmarl.records.lines import read_lines
+from fmarl.records.jsonl import read_lines
 
 pytestmark = pytest.mark.long
 SHORT = ("--num-epochs", "2", "--no-page", "--json")

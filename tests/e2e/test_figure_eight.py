@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.worlds import figure_eight
-from fmarl.worlds.driving import FlowDriver
-from fmarl.worlds.figure_eight import PRESETS, FigureEight, FigureEightWorld
+from fmarl.worlds.sumo import figure_eight
+from fmarl.worlds.sumo.figure_eight import PRESETS, FigureEight, FigureEightWorld
+from fmarl.worlds.sumo.vehicles import FlowDriver
 from fmarl.worlds.world import World
 
 FULL = np.ones((7, 1), dtype=np.float32)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.tac import TACConfig
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin, resume
 from fmarl.federation.recipes import MethodConfig
-from fmarl.records.lines import read_lines
+from fmarl.records.jsonl import read_lines
 
 SCRIPT = Path(__file__).with_name("killed_run.py")
 # An epoch has two slots, so checkpoints fall on even slots.

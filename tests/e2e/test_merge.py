@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.worlds import merge
-from fmarl.worlds.merge import PRESETS, MergeWorld
+from fmarl.worlds.sumo import merge
+from fmarl.worlds.sumo.merge import PRESETS, MergeWorld
 
 FULL = np.ones((5, 1), dtype=np.float32)
 

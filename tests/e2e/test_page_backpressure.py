@@ -14,7 +14,7 @@ import pytest
 
 from e2e.page import Page, served
 from fmarl.engine.train import train
-from unit.engine.small import toy
+from unit.engine.small_experiments import toy
 
 STALLED = 200
 LINES = 40_000

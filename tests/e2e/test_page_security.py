@@ -15,7 +15,7 @@ import pytest
 from e2e.hearing import hearing
 from e2e.page import Page, served
 from fmarl.engine.train import train
-from unit.engine.small import toy
+from unit.engine.small_experiments import toy
 
 SECRET = "nobody may read this"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.cli import main
 from fmarl.engine.experiment import Experiment
@@ -15,7 +15,7 @@ from fmarl.engine.train import begin, train
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.run_folder import RunFolder
 from fmarl.reproduce.results import ResultsFolder
-from unit.engine.small import toy
+from unit.engine.small_experiments import toy
 
 pytestmark = pytest.mark.long  # what it writes is tested in unit/report, and quickly
 
@@ -76,7 +76,7 @@ def test_constants_are_estimated_once_and_kept(folder, reported, monkeypatch):
     assert kept == ["consensus", "consensus"]  # of independent agents the theory says nothing
     page = (reported / "report.html").read_text()
     assert "2 of 2" in page and "No bound for IRL" in page
-    monkeypatch.setattr("fmarl.engine.constants.estimate_constants", None)
+    monkeypatch.setattr("fmarl.engine.estimate_constants.estimate_constants", None)
     assert main(["report", str(folder), "--quiet"]) == 0
     assert (reported / "report.html").read_text() == page
 

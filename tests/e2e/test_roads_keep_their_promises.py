@@ -4,8 +4,8 @@ import warnings
 
 import pytest
 
-from fmarl.worlds import figure_eight, merge
 from fmarl.worlds.check import check_world
+from fmarl.worlds.sumo import figure_eight, merge
 
 with warnings.catch_warnings():  # PettingZoo's test module warns about its own imports
     warnings.simplefilter("ignore")

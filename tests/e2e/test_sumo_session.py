@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.worlds import figure_eight
-from fmarl.worlds.roads import compiled_network, figure_eight_road
-from fmarl.worlds.sumo import SumoSession, sumo_version
+from fmarl.worlds.sumo import figure_eight
+from fmarl.worlds.sumo.roads import compiled_network, figure_eight_road
+from fmarl.worlds.sumo.session import SumoSession, sumo_version
 
 
 @pytest.mark.parametrize("content", [None, "", "<net><edge", "<routes/>"])

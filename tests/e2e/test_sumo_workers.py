@@ -10,20 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmarl.engine.acting import Policy, random_parameters
-from fmarl.engine.keeper import Care
-from fmarl.engine.protocol import WorldMaker
-from fmarl.engine.rollout import Rollout
 from fmarl.errors import BadInput
+from fmarl.rollout.policy import Policy, random_parameters
+from fmarl.rollout.pool import WorldPool
+from fmarl.rollout.protocol import WorldMaker
+from fmarl.rollout.supervisor import RestartPolicy
 
-FACTORY = "fmarl.worlds.named:make_world"
+FACTORY = "fmarl.worlds.registry:make_world"
 ROADS = {
     "figure-eight": WorldMaker("figure-eight", {"epoch_steps": 600}, FACTORY),
     "merge": WorldMaker("merge", {"epoch_steps": 300, "warm_up_steps": 400}, FACTORY),
 }
 
 
-def play(rollout: Rollout, slots: int, disturb=lambda rollout: None) -> list[str]:
+def play(rollout: WorldPool, slots: int, disturb=lambda rollout: None) -> list[str]:
     """Digests of some slots; before each, something may be set off that happens in mid-slot."""
     policy = Policy("sampled", random_parameters(rollout.specs[0]))
     digests = []
@@ -38,7 +38,7 @@ def play(rollout: Rollout, slots: int, disturb=lambda rollout: None) -> list[str
 def kill_soon(seconds: float, what: int):
     """Send a signal to the first worker in a moment, from another thread."""
 
-    def disturb(rollout: Rollout) -> threading.Timer | None:
+    def disturb(rollout: WorldPool) -> threading.Timer | None:
         pid = rollout.pids[0]
         if pid is None:
             return None
@@ -57,9 +57,9 @@ def _send(pid: int, what: int) -> None:
 @pytest.mark.parametrize("road", ["figure-eight", pytest.param("merge", marks=pytest.mark.long)])
 def test_killing_sumo_at_twenty_random_moments_changes_nothing(road):
     random = np.random.default_rng(20)
-    with Rollout([ROADS[road]], run_seed=7) as calm:
+    with WorldPool([ROADS[road]], run_seed=7) as calm:
         expected = play(calm, 20)
-    with Rollout([ROADS[road]], run_seed=7) as troubled:
+    with WorldPool([ROADS[road]], run_seed=7) as troubled:
         found = play(
             troubled,
             20,
@@ -72,10 +72,10 @@ def test_killing_sumo_at_twenty_random_moments_changes_nothing(road):
 
 
 def test_a_stopped_simulation_is_noticed_and_replaced():
-    care = Care(timeout_seconds=3.0)
-    with Rollout([ROADS["figure-eight"]], run_seed=1) as calm:
+    restarts = RestartPolicy(timeout_seconds=3.0)
+    with WorldPool([ROADS["figure-eight"]], run_seed=1) as calm:
         expected = play(calm, 3)
-    with Rollout([ROADS["figure-eight"]], run_seed=1, care=care) as troubled:
+    with WorldPool([ROADS["figure-eight"]], run_seed=1, restarts=restarts) as troubled:
         found = play(troubled, 1)
         found += play(troubled, 1, kill_soon(0.004, signal.SIGSTOP))
         found += play(troubled, 1)
@@ -84,26 +84,26 @@ def test_a_stopped_simulation_is_noticed_and_replaced():
 
 
 def test_a_checkpoint_brings_a_road_back_to_the_same_bits_in_a_new_run():
-    with Rollout([ROADS["merge"]], run_seed=3) as first:
+    with WorldPool([ROADS["merge"]], run_seed=3) as first:
         play(first, 2)
         slot, snapshots = first.slot, first.snapshots
         expected = play(first, 2)
-    with Rollout([ROADS["merge"]], run_seed=3) as second:
+    with WorldPool([ROADS["merge"]], run_seed=3) as second:
         second.restore(snapshots, slot)
         assert play(second, 2) == expected
 
 
 def test_two_roads_at_once_give_what_each_gives_alone():
     makers = [ROADS["figure-eight"], ROADS["figure-eight"]]
-    with Rollout(makers, run_seed=5) as both:
+    with WorldPool(makers, run_seed=5) as both:
         together = play(both, 3)
     assert together[0] != together[1]  # each world has its own seeds
-    with Rollout(makers, run_seed=5) as again:
+    with WorldPool(makers, run_seed=5) as again:
         assert play(again, 3) == together
 
 
 def test_workers_never_load_jax():
-    with Rollout([ROADS["figure-eight"]], run_seed=0) as rollout:
+    with WorldPool([ROADS["figure-eight"]], run_seed=0) as rollout:
         (names,) = rollout.modules()
     assert "libsumo" in names
     assert not {"jax", "jaxlib", "matplotlib"} & set(names)
@@ -111,13 +111,13 @@ def test_workers_never_load_jax():
 
 def test_a_missing_sumo_is_told_in_one_line(tmp_path: Path):
     (tmp_path / "libsumo.py").write_text("raise ImportError('libGL.so.1: cannot open')")
-    care = Care(environment={"PYTHONPATH": str(tmp_path)})
+    restarts = RestartPolicy(environment={"PYTHONPATH": str(tmp_path)})
     with pytest.raises(BadInput, match=r"libGL.*pip install libsumo==1\.28\.0"):
-        Rollout([ROADS["figure-eight"]], run_seed=0, care=care)
+        WorldPool([ROADS["figure-eight"]], run_seed=0, restarts=restarts)
 
 
 def test_no_simulation_outlives_its_run():
-    with Rollout([ROADS["figure-eight"]], run_seed=0) as rollout:
+    with WorldPool([ROADS["figure-eight"]], run_seed=0) as rollout:
         pid = rollout.pids[0]
     deadline = time.monotonic() + 30
     while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:

@@ -13,8 +13,8 @@ import pytest
 
 from e2e.hearing import hearing
 from fmarl.engine.train import begin, resume
-from fmarl.records.lines import read_lines
-from unit.engine.small import toy
+from fmarl.records.jsonl import read_lines
+from unit.engine.small_experiments import toy
 
 TOY = ["--set", "num_agents=3", "epoch_steps=40", "targets=0.6", "--hidden", "8"]
 TOY += ["--steps-per-update", "20"]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.engine import journal
+from fmarl.engine import run_writer as writer
 from fmarl.engine.train import begin, resume, train
-from fmarl.records.durable import DiskTrouble
-from fmarl.records.lines import read_lines
-from unit.engine.small import toy
+from fmarl.records.atomic_files import DiskTrouble
+from fmarl.records.jsonl import read_lines
+from unit.engine.small_experiments import toy
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def _workers() -> list[int]:
     return [
         int(child)
         for child in children
-        if b"fmarl.engine.serve" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"fmarl.rollout.worker_main" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
 
 
@@ -59,8 +59,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_ends_the_run_and_room_lets_it_go_on(whole, small_disk, monkeypatch):
-    monkeypatch.setattr(journal, "DISK_PAUSES", (0.0, 0.0))
-    monkeypatch.setattr(journal, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(writer, "DISK_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(writer, "CHECKPOINT_SECONDS", 0.0)
     filler = small_disk / "filler"
 
     def listen(line: dict) -> None:

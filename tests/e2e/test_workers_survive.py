@@ -13,24 +13,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmarl.engine.acting import Policy, random_parameters
-from fmarl.engine.keeper import Care
-from fmarl.engine.protocol import WorldMaker
-from fmarl.engine.rollout import Rollout
-from fmarl.engine.worker import play_slot, start
-from unit.engine.tiny_world import TinyWorld
+from fmarl.rollout.play import play_slot, start
+from fmarl.rollout.policy import Policy, random_parameters
+from fmarl.rollout.pool import WorldPool
+from fmarl.rollout.protocol import WorldMaker
+from fmarl.rollout.supervisor import RestartPolicy
+from unit.rollout.tiny_world import TinyWorld
 
 TESTS = str(Path(__file__).parents[1])
 POLICY = Policy("sampled", random_parameters(TinyWorld("tiny").spec, (8, 8)))
 STEPS = 30
 
 
-def care(**changes):
-    return Care(environment={"PYTHONPATH": TESTS}, **changes)
+def restarts(**changes):
+    return RestartPolicy(environment={"PYTHONPATH": TESTS}, **changes)
 
 
 def maker(**options):
-    return WorldMaker("tiny", options, "unit.engine.tiny_world:make")
+    return WorldMaker("tiny", options, "unit.rollout.tiny_world:make")
 
 
 def undisturbed(slots, index=0):
@@ -54,7 +54,7 @@ def test_twenty_kills_at_random_moments_change_nothing():
     """Two worlds, so that one is always lost while the other plays on."""
     moments = np.random.default_rng(11).uniform(0, 0.07, 20)
     makers = [maker(spin_seconds=0.002), maker(spin_seconds=0.001)]
-    with Rollout(makers, run_seed=4, care=care()) as rollout:
+    with WorldPool(makers, run_seed=4, restarts=restarts()) as rollout:
         digests = []
         for slot, moment in enumerate(moments):
             victim = rollout.pids[slot % 2]
@@ -81,7 +81,7 @@ def test_twenty_kills_at_random_moments_change_nothing():
 )
 def test_a_world_that_breaks_once_is_restored_and_changes_nothing(trouble, word, tmp_path):
     once = maker(trouble=trouble, trouble_step=45, flag=str(tmp_path / "once"))
-    with Rollout([once], run_seed=4, care=care()) as rollout:
+    with WorldPool([once], run_seed=4, restarts=restarts()) as rollout:
         digests = [rollout.play(POLICY, STEPS)[0].digest() for _ in range(3)]
         crashed, restored = rollout.events
     assert digests == undisturbed(3)
@@ -90,7 +90,9 @@ def test_a_world_that_breaks_once_is_restored_and_changes_nothing(trouble, word,
 
 
 def test_a_stopped_process_counts_as_hung_and_changes_nothing():
-    with Rollout([maker(), maker()], run_seed=4, care=care(timeout_seconds=3.0)) as rollout:
+    with WorldPool(
+        [maker(), maker()], run_seed=4, restarts=restarts(timeout_seconds=3.0)
+    ) as rollout:
         digests = [[batch.digest() for batch in rollout.play(POLICY, STEPS)]]
         pid = rollout.pids[0]
         assert pid is not None
@@ -103,7 +105,7 @@ def test_a_stopped_process_counts_as_hung_and_changes_nothing():
 
 def test_a_world_that_sleeps_in_a_step_is_woken_by_a_restart(tmp_path):
     sleepy = maker(trouble="sleep", trouble_step=45, flag=str(tmp_path / "once"))
-    with Rollout([sleepy], run_seed=4, care=care(timeout_seconds=3.0)) as rollout:
+    with WorldPool([sleepy], run_seed=4, restarts=restarts(timeout_seconds=3.0)) as rollout:
         digests = [rollout.play(POLICY, STEPS)[0].digest() for _ in range(3)]
         assert codes(rollout) == ["WORLD_HUNG", "WORLD_RESTORED"]
     assert digests == undisturbed(3)
@@ -112,7 +114,9 @@ def test_a_world_that_sleeps_in_a_step_is_woken_by_a_restart(tmp_path):
 def test_a_world_killed_again_while_it_is_being_restored_still_comes_back():
     """A killer that strikes every 0.15 s: in starts, in replays and in slots."""
     peace = threading.Event()
-    with Rollout([maker(spin_seconds=0.001)], run_seed=4, care=care(max_restarts=20)) as rollout:
+    with WorldPool(
+        [maker(spin_seconds=0.001)], run_seed=4, restarts=restarts(max_restarts=20)
+    ) as rollout:
 
         def strike():
             for _ in range(8):
@@ -135,7 +139,7 @@ def test_a_world_killed_again_while_it_is_being_restored_still_comes_back():
 
 def test_what_a_killed_worker_had_started_is_ended_too(monkeypatch, tmp_path):
     monkeypatch.setenv("FMARL_TEST_MARK", str(tmp_path))
-    with Rollout([maker(helper=True)], run_seed=4, care=care()) as rollout:
+    with WorldPool([maker(helper=True)], run_seed=4, restarts=restarts()) as rollout:
         wait_until(lambda: len(processes_with(str(tmp_path))) == 2)
         [worker], first = rollout.pids, set(processes_with(str(tmp_path)))
         assert worker is not None and worker in first
@@ -151,8 +155,8 @@ CLINGING = textwrap.dedent(
     import fcntl, sys, time
     if sys.argv[2] == "thread":
         del fcntl.F_SETSIG
-    from fmarl.engine.serve import cling_to
-    cling_to(int(sys.argv[1]))
+    from fmarl.rollout.worker_main import die_with_parent
+    die_with_parent(int(sys.argv[1]))
     print("ready", flush=True)
     time.sleep(60)
     """
@@ -179,16 +183,16 @@ def test_a_worker_dies_with_its_lifeline_wherever_it_runs(means):
 PARENT = textwrap.dedent(
     """
     import os, signal, sys
-    from fmarl.engine.acting import Policy
-    from fmarl.engine.keeper import Care
-    from fmarl.engine.protocol import WorldMaker
-    from fmarl.engine.rollout import Rollout
+    from fmarl.rollout.policy import Policy
+    from fmarl.rollout.supervisor import RestartPolicy
+    from fmarl.rollout.protocol import WorldMaker
+    from fmarl.rollout.pool import WorldPool
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs inherit it ignored
     spin = float(sys.argv[1])
     options = {"spin_seconds": spin, "helper": True}
-    makers = [WorldMaker("tiny", options, "unit.engine.tiny_world:make")] * 2
-    with Rollout(makers, run_seed=4) as rollout:
+    makers = [WorldMaker("tiny", options, "unit.rollout.tiny_world:make")] * 2
+    with WorldPool(makers, run_seed=4) as rollout:
         print(*rollout.pids, flush=True)
         while True:
             rollout.play(Policy("random"), 50)
@@ -248,7 +252,7 @@ def test_no_worker_and_nothing_it_started_outlives_its_run(number, spin, tmp_pat
 
 
 def test_ctrl_c_does_not_reach_the_workers():
-    with Rollout([maker()], run_seed=4, care=care()) as rollout:
+    with WorldPool([maker()], run_seed=4, restarts=restarts()) as rollout:
         pid = rollout.pids[0]
         assert pid is not None and os.getpgid(pid) == pid != os.getpgrp()
         os.kill(pid, signal.SIGINT)
@@ -262,7 +266,7 @@ def test_an_interrupted_slot_is_abandoned_and_can_be_played_again():
 
     previous = signal.signal(signal.SIGALRM, interrupt)
     try:
-        with Rollout([maker(spin_seconds=0.005)], run_seed=4, care=care()) as rollout:
+        with WorldPool([maker(spin_seconds=0.005)], run_seed=4, restarts=restarts()) as rollout:
             first = rollout.play(POLICY, STEPS)[0].digest()
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             with pytest.raises(KeyboardInterrupt):

@@ -18,7 +18,7 @@ from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fmarl.records.durable import write_durably
+from fmarl.records.atomic_files import write_durably
 from peers import ours, their_words
 from peers.results import RESULTS, Comparison, Result, decode, encode, tables, write
 from peers.tasks import TASKS, Task

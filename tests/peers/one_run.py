@@ -8,7 +8,7 @@ import resource
 import sys
 from pathlib import Path
 
-from fmarl.records.durable import write_durably
+from fmarl.records.atomic_files import write_durably
 from peers.results import Result, encode
 from peers.score import returns
 from peers.tasks import TASKS

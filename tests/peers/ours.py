@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 import fmarl
-from fmarl.engine.acting import Policy, bind, clipped
-from fmarl.engine.in_process import policies_of
-from fmarl.engine.plain import to_plain
-from fmarl.engine.samples import read_samples
-from fmarl.engine.saving import from_arrays
+from fmarl.engine.local_engine import policies_of
+from fmarl.engine.run_state import from_arrays
+from fmarl.engine.sample_set import read_samples
 from fmarl.engine.session import Session
 from fmarl.records.checkpoint import read_checkpoint
 from fmarl.records.run_folder import read_run
+from fmarl.rollout.policy import Policy, bind, clipped
+from fmarl.settings_io import to_plain
 from fmarl.worlds.world import WorldSpec
 from peers.score import Act, Trained
 from peers.tasks import Task

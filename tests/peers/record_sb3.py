@@ -155,7 +155,7 @@ def record_ppo(case: Case) -> Arrays:
         vf_coef=ours.get("value_weight", 0.5),
         max_grad_norm=case.agent.get("max_gradient_norm", 1e9),
     )
-    found = _rollout(model) | _parameters("start", model)
+    found = _pool(model) | _parameters("start", model)
     moved = [tensor + 0.1 * torch.randn_like(tensor) for tensor in model.policy.parameters()]
     _train(model, case.seed)
     found |= _parameters("end", model) | {"orders": _orders(case.seed, ours["passes"])}
@@ -169,7 +169,7 @@ def record_trpo(case: Case) -> Arrays:
     # Its solver begins at random numbers: it must be given steps enough to forget them.
     steps = {"cg_max_steps": 100, "batch_size": NUM_ROWS, "target_kl": target_kl}
     model = _model(case, sb3_contrib.TRPO, learning_rate=1e-3, **steps)
-    found = _rollout(model) | _parameters("start", model) | _curvature(model)
+    found = _pool(model) | _parameters("start", model) | _curvature(model)
     _train(model, case.seed)
     found |= {"kl": _logged(model, "kl_divergence_loss")}
     found |= {"gain": _logged(model, "policy_objective")}
@@ -204,7 +204,7 @@ def _model(case: Case, kind: Any, **settings: Any) -> Any:
     return model
 
 
-def _rollout(model: Any) -> Arrays:
+def _pool(model: Any) -> Arrays:
     """Rows as the world saw them, and what Stable-Baselines3 makes of them."""
     model._setup_learn(NUM_ROWS, None)
     model.set_logger(logger.Logger(None, []))

@@ -12,12 +12,12 @@ import numpy as np
 import optax
 
 from fmarl.algorithms import ppo, trpo
-from fmarl.algorithms.actor_critic import ActorCritic, Blueprint
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.actor_critic import ActorCritic, NetworkSpec
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Transitions
-from fmarl.algorithms.descent import descend
-from fmarl.algorithms.experience import Experience, judged, minibatch, parted
+from fmarl.algorithms.multi_step import descend
 from fmarl.algorithms.networks import Network
+from fmarl.algorithms.on_policy_batch import Experience, judged, minibatch, parted
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.trust_region import curvature_product
 
@@ -34,11 +34,11 @@ class Record(NamedTuple):
     arrays: dict[str, jax.Array]
 
     @property
-    def blueprint(self) -> Blueprint:
+    def spec(self) -> NetworkSpec:
         fields = ("observation_size", "num_actions", "is_discrete")
         hidden = tuple(self.settings["hidden"])
         agent = AgentConfig(hidden=hidden, **self.settings["agent"])
-        return Blueprint(agent=agent, **{name: self.settings[name] for name in fields})
+        return NetworkSpec(agent=agent, **{name: self.settings[name] for name in fields})
 
     @property
     def transitions(self) -> Transitions:
@@ -121,13 +121,13 @@ def check_trust_region(record: Record) -> None:
 def check_trpo_update(record: Record) -> None:
     """So are the step inside the trust region and those of the critic."""
     start, rate, key = record.tree("start"), jnp.float32(0.01), jax.random.key(0)
-    blueprint = record.blueprint
+    spec = record.spec
     algorithm = trpo.make_trpo(
         _trpo(record).config,
-        blueprint.agent,
-        observation_size=blueprint.observation_size,
-        num_actions=blueprint.num_actions,
-        is_discrete=blueprint.is_discrete,
+        spec.agent,
+        observation_size=spec.observation_size,
+        num_actions=spec.num_actions,
+        is_discrete=spec.is_discrete,
     )
     _, memory = algorithm.init(key)
     update = jax.jit(algorithm.local_update)
@@ -152,9 +152,9 @@ def assert_close(ours: Any, theirs: Any, tolerance: float = TOLERANCE) -> None:
 
 
 def _ppo(record: Record) -> ppo.Learner:
-    agent = record.blueprint.agent
+    agent = record.spec.agent
     rule = optimiser(agent.optimiser, agent.max_gradient_norm)
-    return ppo.Learner(ppo.PPOConfig(**record.settings["learning"]), record.blueprint, rule)
+    return ppo.Learner(ppo.PPOConfig(**record.settings["learning"]), record.spec, rule)
 
 
 def _trpo(record: Record) -> trpo.Learner:
@@ -166,7 +166,7 @@ def _trpo(record: Record) -> trpo.Learner:
         cg_damping=shares * config.cg_damping,
         target_kl=shares * config.target_kl,
     )
-    return trpo.Learner(config, record.blueprint, optimiser("adam"))
+    return trpo.Learner(config, record.spec, optimiser("adam"))
 
 
 def _divergence_shares(record: Record) -> int:
@@ -181,7 +181,7 @@ def _divergence_shares(record: Record) -> int:
 def _experience(record: Record) -> Experience:
     """Our judgement of their rows."""
     gae_lambda = record.settings["learning"]["gae_lambda"]
-    return judged(record.blueprint, record.tree("start"), None, record.transitions, gae_lambda)
+    return judged(record.spec, record.tree("start"), None, record.transitions, gae_lambda)
 
 
 def _difference(end: Any, start: Any) -> Any:

@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Acting, Transitions
 from fmarl.algorithms.tac import TACConfig, make_tac
-from fmarl.engine.acting import Policy, PolicyParameters, bind, slot_noise
+from fmarl.rollout.policy import Policy, PolicyParameters, bind, slot_noise
 from fmarl.worlds.world import WorldSpec
 
 EPOCH_STEPS = 200

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from fmarl.federation.ledger import MessageSizes, after_slot, bytes_sent, empty_ledger
 from fmarl.federation.method import Method, make_method
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
-from fmarl.theory import Problem, corrected, overheads
-from fmarl.theory.exact import weighted_average
+from fmarl.theory import Problem, overheads
+from fmarl.theory import corrected_bounds as corrected
+from fmarl.theory.exact_quadratic import weighted_average
 from fmarl.theory.learning_rate import largest_weighted_learning_rate
 from oracles.plans import random_plan
 from oracles.slots import simulate_slots

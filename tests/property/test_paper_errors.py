@@ -23,7 +23,7 @@ from fmarl.theory import (
     utility,
 )
 from fmarl.theory import learning_rate as steps
-from fmarl.theory.exact import exact_gradient_norms, weighted_average
+from fmarl.theory.exact_quadratic import exact_gradient_norms, weighted_average
 from oracles import proof_sums as oracle
 from oracles import simulate as run
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fmarl.algorithms.advantage import advantages
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig, make_ppo
 from fmarl.algorithms.trpo import TRPOConfig, make_trpo
 from unit.algorithms.slots import NUM_ROWS, OBSERVATION_SIZE, begun, random_slot, spoiled

@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fmarl.errors import BadInput
-from fmarl.records import durable
+from fmarl.records import atomic_files as durable
 from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint, write_checkpoint
 from fmarl.records.checkpoint_file import DTYPES, unfinished_files
-from fmarl.records.lines import LineWriter, read_lines
+from fmarl.records.jsonl import LineWriter, read_lines
 from fmarl.records.lock import hold
 from fmarl.records.note import CHECKPOINT_CORRUPT
 from fmarl.records.run_folder import RunFolder, read_run

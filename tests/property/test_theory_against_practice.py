@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 
 from fmarl import topology
-from fmarl.theory import Bound, Plan, Problem, corrected, exponential_decay, make_plan
+from fmarl.theory import Bound, Plan, Problem, exponential_decay, make_plan
+from fmarl.theory import corrected_bounds as corrected
 from fmarl.theory import learning_rate as steps
-from fmarl.theory.exact import exact_gradient_norms, synchronised_average, weighted_average
+from fmarl.theory.exact_quadratic import (
+    exact_gradient_norms,
+    synchronised_average,
+    weighted_average,
+)
 from fmarl.theory.problem import Real
 from oracles import simulate as run
 from oracles.plans import random_plan

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from fmarl.cluster.faults import UPLOAD, WORDS, Fault
+from fmarl.cluster.faults.plan import UPLOAD, WORDS, Fault
+from fmarl.cluster.faults.uploads import tampered
 from fmarl.cluster.inbox import (
     ACCEPTED,
     BAD_CLAIM,
@@ -20,7 +21,6 @@ from fmarl.cluster.inbox import (
     Inbox,
     Verdict,
 )
-from fmarl.cluster.tampering import tampered
 from fmarl.cluster.upload import Upload, digest_of
 from unit.cluster.uploads import AGENTS, PATTERN, base_of, expected, upload
 

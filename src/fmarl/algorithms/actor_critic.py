@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Acting
-from fmarl.algorithms.distributions import CATEGORICAL, GAUSSIAN, Distribution, Intent
-from fmarl.algorithms.networks import Network, init_network, outputs
+from fmarl.algorithms.distributions import CATEGORICAL, GAUSSIAN, Distribution, PolicyOutputs
+from fmarl.algorithms.networks import Network, forward, init_network
 from fmarl.algorithms.normaliser import Statistics, fold
 
 ACTOR_GAIN = 0.01
@@ -19,7 +19,7 @@ CRITIC_GAIN = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blueprint:
+class NetworkSpec:
     """What an actor-critic is made of, for a world of these shapes."""
 
     observation_size: int
@@ -43,38 +43,36 @@ class ActorCritic(NamedTuple):
     """One per number of an action, for every observation the same; empty for choices."""
 
 
-def init_actor_critic(
-    key: PRNGKeyArray, blueprint: Blueprint, initial_log_std: float
-) -> ActorCritic:
+def init_actor_critic(key: PRNGKeyArray, spec: NetworkSpec, initial_log_std: float) -> ActorCritic:
     """Orthogonal weights, zero biases, and the same initial spread for every number."""
     actor_key, critic_key = jax.random.split(key)
-    inside = (blueprint.observation_size, *blueprint.agent.hidden)
-    spread = 0 if blueprint.is_discrete else blueprint.num_actions
+    inside = (spec.observation_size, *spec.agent.hidden)
+    spread = 0 if spec.is_discrete else spec.num_actions
     return ActorCritic(
-        init_network(actor_key, (*inside, blueprint.num_actions), ACTOR_GAIN),
+        init_network(actor_key, (*inside, spec.num_actions), ACTOR_GAIN),
         init_network(critic_key, (*inside, 1), CRITIC_GAIN),
         jnp.full(spread, initial_log_std, jnp.float32),
     )
 
 
-def intent(
-    blueprint: Blueprint, parameters: ActorCritic, observation: Float[Array, "time observation"]
-) -> Intent:
+def policy_outputs(
+    spec: NetworkSpec, parameters: ActorCritic, observation: Float[Array, "time observation"]
+) -> PolicyOutputs:
     """What the actor intends in each row."""
-    chosen = outputs(parameters.actor, blueprint.agent.activation, observation)
-    return Intent(chosen, parameters.log_std)
+    chosen = forward(parameters.actor, spec.agent.activation, observation)
+    return PolicyOutputs(chosen, parameters.log_std)
 
 
 def values(
-    blueprint: Blueprint, critic: Network, observation: Float[Array, "time observation"]
+    spec: NetworkSpec, critic: Network, observation: Float[Array, "time observation"]
 ) -> Float[Array, " time"]:
     """What the critic expects to follow each row: discounted rewards to come."""
-    return outputs(critic, blueprint.agent.activation, observation)[:, 0]
+    return forward(critic, spec.agent.activation, observation)[:, 0]
 
 
-def acting(blueprint: Blueprint, parameters: ActorCritic, statistics: Statistics | None) -> Acting:
+def acting(spec: NetworkSpec, parameters: ActorCritic, statistics: Statistics | None) -> Acting:
     """What a worker acts with: the actor, for raw observations, and its spread."""
     actor = fold(statistics, parameters.actor)
-    ignored = jnp.zeros(blueprint.num_actions, jnp.float32)
-    log_std = ignored if blueprint.is_discrete else parameters.log_std
+    ignored = jnp.zeros(spec.num_actions, jnp.float32)
+    log_std = ignored if spec.is_discrete else parameters.log_std
     return Acting(actor.weights, actor.biases, log_std)

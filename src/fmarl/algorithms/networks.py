@@ -36,7 +36,7 @@ def init_network(key: PRNGKeyArray, sizes: tuple[int, ...], output_gain: float) 
     return Network(weights, tuple(jnp.zeros(size, jnp.float32) for size in sizes[1:]))
 
 
-def outputs(
+def forward(
     network: Network, activation: str, inputs: Float[Array, "*batch _"]
 ) -> Float[Array, "*batch _"]:
     """Forward pass, for any number of leading axes."""

@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fmarl.algorithms.actor_critic import ActorCritic, Blueprint, acting, init_actor_critic
+from fmarl.algorithms.actor_critic import ActorCritic, NetworkSpec, acting, init_actor_critic
 from fmarl.algorithms.algorithm import Acting, Algorithm, Metrics, Transitions, Tree
-from fmarl.algorithms.descent import choose
-from fmarl.algorithms.experience import Experience, judged, outlook
+from fmarl.algorithms.multi_step import choose
 from fmarl.algorithms.normaliser import Statistics, no_statistics, pooled, seen
+from fmarl.algorithms.on_policy_batch import Experience, judged, outlook
 from fmarl.errors import require
 
 
@@ -67,32 +67,32 @@ def require_within(
     require(least <= value <= most, f"{name} = {value}", f"{least:g} to {most:g}", fix)
 
 
-def make_on_policy(config: OnPolicyConfig, blueprint: Blueprint, lesson: Lesson) -> Algorithm:
+def make_on_policy(config: OnPolicyConfig, spec: NetworkSpec, lesson: Lesson) -> Algorithm:
     """Put an algorithm together."""
     return Algorithm(
-        init=partial(_init, config, blueprint, lesson),
-        local_update=partial(_local_update, config, blueprint, lesson),
-        gradient=partial(_gradient, config, blueprint, lesson),
-        acting=partial(_acting, blueprint),
+        init=partial(_init, config, spec, lesson),
+        local_update=partial(_local_update, config, spec, lesson),
+        gradient=partial(_gradient, config, spec, lesson),
+        acting=partial(_acting, spec),
         meet=_meet,
         explores="sampled",
         exploits="greedy",
-        activation=blueprint.agent.activation,
+        activation=spec.agent.activation,
         random_updates=0,
     )
 
 
 def _init(
-    config: OnPolicyConfig, blueprint: Blueprint, lesson: Lesson, key: PRNGKeyArray
+    config: OnPolicyConfig, spec: NetworkSpec, lesson: Lesson, key: PRNGKeyArray
 ) -> tuple[ActorCritic, Memory]:
-    parameters = init_actor_critic(key, blueprint, config.initial_log_std)
-    nothing = no_statistics(blueprint.observation_size) if config.normalise_observations else None
+    parameters = init_actor_critic(key, spec, config.initial_log_std)
+    nothing = no_statistics(spec.observation_size) if config.normalise_observations else None
     return parameters, Memory(lesson.init(parameters), nothing)
 
 
 def _local_update(
     config: OnPolicyConfig,
-    blueprint: Blueprint,
+    spec: NetworkSpec,
     lesson: Lesson,
     parameters: ActorCritic,
     memory: Memory,
@@ -100,7 +100,7 @@ def _local_update(
     key: PRNGKeyArray,
     learning_rate: Float[Array, ""],
 ) -> tuple[ActorCritic, Memory, Metrics]:
-    experience = judged(blueprint, parameters, memory.statistics, transitions, config.gae_lambda)
+    experience = judged(spec, parameters, memory.statistics, transitions, config.gae_lambda)
     step, optimiser, metrics = lesson.learn(
         parameters, memory.optimiser, experience, key, learning_rate
     )
@@ -113,7 +113,7 @@ def _local_update(
 
 def _gradient(
     config: OnPolicyConfig,
-    blueprint: Blueprint,
+    spec: NetworkSpec,
     lesson: Lesson,
     parameters: ActorCritic,
     memory: Memory,
@@ -121,12 +121,12 @@ def _gradient(
     key: PRNGKeyArray,
 ) -> ActorCritic:
     """Gradient at θ = θ_old over the whole slot; nothing is left to chance."""
-    experience = judged(blueprint, parameters, memory.statistics, transitions, config.gae_lambda)
+    experience = judged(spec, parameters, memory.statistics, transitions, config.gae_lambda)
     return lesson.gradient(parameters, experience)
 
 
-def _acting(blueprint: Blueprint, parameters: ActorCritic, memory: Memory) -> Acting:
-    return acting(blueprint, parameters, memory.statistics)
+def _acting(spec: NetworkSpec, parameters: ActorCritic, memory: Memory) -> Acting:
+    return acting(spec, parameters, memory.statistics)
 
 
 def _remembered(statistics: Statistics | None, transitions: Transitions) -> Statistics | None:

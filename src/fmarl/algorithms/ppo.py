@@ -15,26 +15,26 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fmarl.algorithms.actor_critic import ActorCritic, Blueprint, intent
+from fmarl.algorithms.actor_critic import ActorCritic, NetworkSpec, policy_outputs
 from fmarl.algorithms.advantage import weighted_mean
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Algorithm, Metrics, Tree
-from fmarl.algorithms.descent import descend
-from fmarl.algorithms.distributions import Intent
-from fmarl.algorithms.experience import (
-    Experience,
-    learned_advantage,
-    log_ratio,
-    minibatch,
-    minibatch_rows,
-    value_loss,
-)
+from fmarl.algorithms.distributions import PolicyOutputs
+from fmarl.algorithms.multi_step import descend
 from fmarl.algorithms.on_policy import (
     Lesson,
     OnPolicyConfig,
     check_on_policy,
     make_on_policy,
     require_within,
+)
+from fmarl.algorithms.on_policy_batch import (
+    Experience,
+    learned_advantage,
+    log_ratio,
+    minibatch,
+    minibatch_rows,
+    value_loss,
 )
 from fmarl.algorithms.optimisers import optimiser
 
@@ -73,7 +73,7 @@ class Learner(NamedTuple):
     """What stays the same in a run: settings, shapes and the optimiser's rule."""
 
     config: PPOConfig
-    blueprint: Blueprint
+    spec: NetworkSpec
     rule: optax.GradientTransformation
 
 
@@ -94,15 +94,15 @@ def make_ppo(
     >>> [weights.shape for weights in parameters.actor.weights]
     [(6, 64), (64, 64), (64, 1)]
     """
-    blueprint = Blueprint(
+    spec = NetworkSpec(
         observation_size=observation_size,
         num_actions=num_actions,
         is_discrete=is_discrete,
         agent=agent,
     )
-    learner = Learner(config, blueprint, optimiser(agent.optimiser, agent.max_gradient_norm))
+    learner = Learner(config, spec, optimiser(agent.optimiser, agent.max_gradient_norm))
     lesson = Lesson(learner.rule.init, partial(_learn, learner), partial(_gradient, learner))
-    return make_on_policy(config, blueprint, lesson)
+    return make_on_policy(config, spec, lesson)
 
 
 def ppo_loss(
@@ -112,17 +112,17 @@ def ppo_loss(
 
     Paper: Section III, below Eq. (1).  L(θ) = E_t[−J^Clip + c1 J^V − c2 S]
     """
-    config, blueprint = learner.config, learner.blueprint
-    intended = intent(blueprint, parameters, experience.observation)
+    config, spec = learner.config, learner.spec
+    intended = policy_outputs(spec, parameters, experience.observation)
     policy_loss, metrics = clipped_loss(learner, intended, experience)
-    critic_loss = value_loss(blueprint, parameters.critic, experience, config.clip_value_loss)
-    entropy = weighted_mean(blueprint.distribution.entropy(intended), experience.weight)
+    critic_loss = value_loss(spec, parameters.critic, experience, config.clip_value_loss)
+    entropy = weighted_mean(spec.distribution.entropy(intended), experience.weight)
     loss = policy_loss + config.value_weight * critic_loss - config.entropy_weight * entropy
     return loss, {**metrics, "value_loss": critic_loss, "entropy": entropy}
 
 
 def clipped_loss(
-    learner: Learner, intended: Intent, experience: Experience
+    learner: Learner, intended: PolicyOutputs, experience: Experience
 ) -> tuple[Scalar, Metrics]:
     """Loss of the policy: no gain from moving a probability further than the clip range.
 
@@ -130,7 +130,7 @@ def clipped_loss(
     """
     clip_range, weight = learner.config.clip_range, experience.weight
     advantage = learned_advantage(experience, learner.config.normalise_advantages)
-    moved = log_ratio(learner.blueprint, intended, experience)
+    moved = log_ratio(learner.spec, intended, experience)
     ratio = jnp.exp(moved)
     kept = jnp.clip(ratio, 1 - clip_range, 1 + clip_range)
     loss = -weighted_mean(jnp.minimum(ratio * advantage, kept * advantage), weight)

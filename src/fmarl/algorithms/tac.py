@@ -20,10 +20,10 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Acting, Algorithm, Metrics, Transitions, Tree
-from fmarl.algorithms.descent import choose
-from fmarl.algorithms.log_std_range import output_for
+from fmarl.algorithms.log_std import output_for
+from fmarl.algorithms.multi_step import choose
 from fmarl.algorithms.networks import Network, init_network
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.replay import Replay, append, empty_replay, sample, samples_of

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fmarl.algorithms.log_std_range import HIGHEST_LOG_STD, LOWEST_LOG_STD
+from fmarl.algorithms.log_std import HIGHEST_LOG_STD, LOWEST_LOG_STD
 from fmarl.errors import require
 
 # Far beyond use: more would not fit into memory.

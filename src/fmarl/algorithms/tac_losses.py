@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Metrics
-from fmarl.algorithms.networks import Network, outputs
+from fmarl.algorithms.networks import Network, forward
 from fmarl.algorithms.replay import Samples
-from fmarl.algorithms.squashed import draw, squashed
+from fmarl.algorithms.squashed_gaussian import draw, squashed
 from fmarl.algorithms.tac_config import TACConfig
 from fmarl.algorithms.tsallis import q_logarithm, tsallis_entropy
 
@@ -105,7 +105,7 @@ def _drawn(
     noise: Actions,
 ) -> Drawn:
     """Let the policy act again; gradients reach it through the critics, and stop at these."""
-    policy = squashed(outputs(parameters.policy, agent.activation, seen))
+    policy = squashed(forward(parameters.policy, agent.activation, seen))
     action, log_densities = draw(policy, noise)
     critics = jax.lax.stop_gradient((parameters.first_critic, parameters.second_critic))
     return Drawn(
@@ -127,7 +127,7 @@ def _judged(agent: AgentConfig, critic: Network, seen: Observations, action: Act
 
 
 def _values(agent: AgentConfig, network: Network, inputs: Float[Array, "row input"]) -> Rows:
-    return outputs(network, agent.activation, inputs)[:, 0]
+    return forward(network, agent.activation, inputs)[:, 0]
 
 
 def _critic_aim(agent: AgentConfig, target: Network, samples: Samples) -> Rows:

@@ -15,13 +15,12 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fmarl.algorithms.actor_critic import ActorCritic, Blueprint, intent
+from fmarl.algorithms.actor_critic import ActorCritic, NetworkSpec, policy_outputs
 from fmarl.algorithms.advantage import weighted_mean
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Algorithm, Metrics, Tree
-from fmarl.algorithms.descent import descend
-from fmarl.algorithms.distributions import Intent
-from fmarl.algorithms.experience import Experience, learned_advantage, log_ratio, value_loss
+from fmarl.algorithms.distributions import PolicyOutputs
+from fmarl.algorithms.multi_step import descend
 from fmarl.algorithms.networks import Network
 from fmarl.algorithms.on_policy import (
     Lesson,
@@ -30,6 +29,7 @@ from fmarl.algorithms.on_policy import (
     make_on_policy,
     require_within,
 )
+from fmarl.algorithms.on_policy_batch import Experience, learned_advantage, log_ratio, value_loss
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.trust_region import Region, line_search, natural_direction
 
@@ -71,7 +71,7 @@ class Learner(NamedTuple):
     """What stays the same in a run: settings, shapes and the critic's optimiser."""
 
     config: TRPOConfig
-    blueprint: Blueprint
+    spec: NetworkSpec
     critic_rule: optax.GradientTransformation
 
 
@@ -87,32 +87,32 @@ def make_trpo(
 
     The agent's `optimiser` is not used: the actor has none, and the critic's is Adam.
     """
-    blueprint = Blueprint(
+    spec = NetworkSpec(
         observation_size=observation_size,
         num_actions=num_actions,
         is_discrete=is_discrete,
         agent=agent,
     )
-    learner = Learner(config, blueprint, optimiser("adam", agent.max_gradient_norm))
+    learner = Learner(config, spec, optimiser("adam", agent.max_gradient_norm))
     lesson = Lesson(
         lambda parameters: learner.critic_rule.init(parameters.critic),
         partial(_learn, learner),
         jax.grad(partial(trpo_loss, learner)),
     )
-    return make_on_policy(config, blueprint, lesson)
+    return make_on_policy(config, spec, lesson)
 
 
-def surrogate(learner: Learner, experience: Experience, intended: Intent) -> Scalar:
+def surrogate(learner: Learner, experience: Experience, intended: PolicyOutputs) -> Scalar:
     """How much better than the old policy the new one promises to be: E_t[π_θ/π_old · A]."""
-    ratio = jnp.exp(log_ratio(learner.blueprint, intended, experience))
+    ratio = jnp.exp(log_ratio(learner.spec, intended, experience))
     advantage = learned_advantage(experience, learner.config.normalise_advantages)
     return weighted_mean(ratio * advantage, experience.weight)
 
 
 def trpo_loss(learner: Learner, parameters: ActorCritic, experience: Experience) -> Scalar:
     """What a step decreases, actor and critic together."""
-    intended = intent(learner.blueprint, parameters, experience.observation)
-    critic_loss = value_loss(learner.blueprint, parameters.critic, experience)
+    intended = policy_outputs(learner.spec, parameters, experience.observation)
+    critic_loss = value_loss(learner.spec, parameters.critic, experience)
     return critic_loss - surrogate(learner, experience, intended)
 
 
@@ -122,11 +122,11 @@ def trust_region(learner: Learner, parameters: ActorCritic, experience: Experien
     The divergence of an action of several numbers is the sum of theirs; sb3-contrib takes their
     mean, which makes its region wider.
     """
-    blueprint, weight = learner.blueprint, experience.weight
-    old = intent(blueprint, parameters, experience.observation)
-    divergence = blueprint.distribution.divergence
+    spec, weight = learner.spec, experience.weight
+    old = policy_outputs(spec, parameters, experience.observation)
+    divergence = spec.distribution.divergence
     return Region(
-        model=lambda point: intent(blueprint, point, experience.observation),
+        model=lambda point: policy_outputs(spec, point, experience.observation),
         gain=partial(surrogate, learner, experience),
         divergence=lambda new: weighted_mean(divergence(new, old), weight),
         radius=learner.config.target_kl,
@@ -145,7 +145,7 @@ def _actor_step(
         region, parameters, way, config.line_search_shrink, config.line_search_steps
     )
     step = jax.tree.map(lambda leaf: jnp.where(found.is_safe, found.length * leaf, 0.0), way)
-    entropy = learner.blueprint.distribution.entropy(region.model(parameters))
+    entropy = learner.spec.distribution.entropy(region.model(parameters))
     return step, {
         "policy_loss": -found.gain,
         "kl": found.divergence,
@@ -180,5 +180,5 @@ def _learn(
 def _critic_gradient(
     learner: Learner, experience: Experience, critic: Network, batch: None
 ) -> tuple[Network, Metrics]:
-    loss, gradient = jax.value_and_grad(partial(value_loss, learner.blueprint))(critic, experience)
+    loss, gradient = jax.value_and_grad(partial(value_loss, learner.spec))(critic, experience)
     return gradient, {"value_loss": loss}

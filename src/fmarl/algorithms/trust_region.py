@@ -13,7 +13,7 @@ from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Bool, Float, Int
 
 from fmarl.algorithms.algorithm import Tree
-from fmarl.algorithms.descent import choose
+from fmarl.algorithms.multi_step import choose
 
 Scalar = Float[Array, ""]
 

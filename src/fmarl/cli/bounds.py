@@ -6,14 +6,14 @@ from pathlib import Path
 
 import tyro
 
+from fmarl.cli.bounds_eval import BoundsResult, evaluate, step_problem
+from fmarl.cli.bounds_exact import show_truth
 from fmarl.cli.bounds_output import show_citations, show_evaluations
-from fmarl.cli.evaluation import Evaluation, evaluate, step_problem
+from fmarl.cli.bounds_plot import Axis, sweep
+from fmarl.cli.bounds_setting import Setting
+from fmarl.cli.bounds_table4 import show_paper_table
 from fmarl.cli.output import Flag, warn
-from fmarl.cli.paper_table import show_paper_table
-from fmarl.cli.setting import Setting
 from fmarl.cli.settings_file import read_settings
-from fmarl.cli.sweep import Axis, sweep
-from fmarl.cli.truth import show_truth
 from fmarl.errors import BadInput
 
 
@@ -61,7 +61,7 @@ class Bounds:
         return read_settings(self.settings, self.setting)
 
 
-def _report_problems(evaluations: Sequence[Evaluation], *, strict: bool) -> None:
+def _report_problems(evaluations: Sequence[BoundsResult], *, strict: bool) -> None:
     for evaluation in evaluations:
         problem = step_problem(evaluation)
         if problem and strict:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from fmarl.cli.evaluation import Evaluation
+from fmarl.cli.bounds_eval import BoundsResult
 from fmarl.cli.output import print_json, print_lines, print_table
 from fmarl.theory import needed_exchanges, normalised_utility
 from fmarl.theory.catalogue import BOUNDS
@@ -22,7 +22,7 @@ TERMS = {
 """The numbers of a bound, and their column titles."""
 
 
-def show_evaluations(evaluations: Sequence[Evaluation], *, as_json: bool) -> None:
+def show_evaluations(evaluations: Sequence[BoundsResult], *, as_json: bool) -> None:
     """Print what was computed."""
     if as_json:
         print_json([_as_facts(evaluation) for evaluation in evaluations])
@@ -44,7 +44,7 @@ def show_citations() -> None:
             print_lines(f"Eq. ({number}), {title}: {', '.join(names)}")
 
 
-def _show_one(evaluation: Evaluation) -> None:
+def _show_one(evaluation: BoundsResult) -> None:
     plan, count = evaluation.plan, evaluation.overheads
     title = f"{evaluation.setting.title()}: bounds on the squared gradient norm"
     columns = ["bound", "form", *TERMS.values(), "average over"]
@@ -62,13 +62,13 @@ def _show_one(evaluation: Evaluation) -> None:
     )
 
 
-def _bound_row(evaluation: Evaluation, name: str) -> list[object]:
+def _bound_row(evaluation: BoundsResult, name: str) -> list[object]:
     numbers, entry = evaluation.bounds[name], BOUNDS[name]
     mark = " *" if name == evaluation.claimed else ""
     return [name + mark, entry.form, *(numbers[key] for key in TERMS), entry.average]
 
 
-def _show_many(evaluations: Sequence[Evaluation]) -> None:
+def _show_many(evaluations: Sequence[BoundsResult]) -> None:
     sharp = np.array([evaluation.bounds["sharp"]["utility"] for evaluation in evaluations])
     proved = ("sharp", "synchronised", "normalised")
     rows = [
@@ -87,7 +87,7 @@ def _show_many(evaluations: Sequence[Evaluation]) -> None:
     print_table("The printed bound that the paper claims, and corrected ones", columns, rows)
 
 
-def _as_facts(evaluation: Evaluation) -> dict[str, object]:
+def _as_facts(evaluation: BoundsResult) -> dict[str, object]:
     kinds = {name: {"form": entry.form, "average": entry.average} for name, entry in BOUNDS.items()}
     return {
         "name": evaluation.setting.title(),
@@ -105,7 +105,7 @@ def _as_facts(evaluation: Evaluation) -> dict[str, object]:
     }
 
 
-def _best(evaluation: Evaluation) -> dict[str, float]:
+def _best(evaluation: BoundsResult) -> dict[str, float]:
     problem, plan = evaluation.problem, evaluation.plan
     with np.errstate(all="ignore"):
         return {

@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from fmarl import __version__
-from fmarl.cli.batch import run_batch
-from fmarl.cli.cores import Cores
-from fmarl.cli.following import Follower
 from fmarl.cli.output import Flag, own_command, print_json, print_lines, print_table
 from fmarl.cli.progress import Progress
 from fmarl.cli.report import Report
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin
 from fmarl.errors import require
-from fmarl.federation.labels import label_of
 from fmarl.federation.recipes import MethodConfig
-from fmarl.records.lines import last_record
+from fmarl.federation.run_labels import label_of
+from fmarl.launch.on_this_machine import Cores
+from fmarl.launch.queue import run_batch
+from fmarl.launch.run_status import Follower
+from fmarl.records.jsonl import last_record
 from fmarl.records.run_folder import RunFolder, read_run
-from fmarl.report.measured import measured
-from fmarl.report.recorded_run import RecordedRun, read_recorded_run
+from fmarl.report.format import size
+from fmarl.report.run_reader import RecordedRun, read_recorded_run
 from fmarl.report.run_scores import baseline, epochs_to_baseline, final, last_counts
-from fmarl.report.wording import size
+from fmarl.report.utility_row import measured
 from fmarl.web.server import PageBeside
 
 LEARNING_RATE = 3e-4

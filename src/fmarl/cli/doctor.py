@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 
 from fmarl import __version__
 from fmarl.cli.output import Flag, print_json, print_lines, print_table
+from fmarl.cluster.connect import joined
 from fmarl.cluster.hosts import Answer, Host, answers, disagreement, hosts, versions_here
-from fmarl.cluster.joining import joined
 
 REQUIRED = (
     "numpy",

@@ -6,12 +6,12 @@ from pathlib import Path
 import tyro
 
 from fmarl.cli.output import Flag, print_json, print_lines, print_table
-from fmarl.cli.training import read_experiment_of
-from fmarl.engine.examine import Examination
-from fmarl.engine.replay_run import examine_run
+from fmarl.cli.run_commands import read_experiment_of
+from fmarl.engine.evaluate_run import evaluate_run
 from fmarl.errors import require
 from fmarl.records.frames import write_frames
 from fmarl.report.statistics import mean_interval
+from fmarl.rollout.evaluate import Evaluation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +38,16 @@ class Evaluate:
         self._show(results)
         return 0
 
-    def _examine(self, folder: Path) -> Examination:
+    def _examine(self, folder: Path) -> Evaluation:
         experiment = read_experiment_of(folder)
         wanted = self.frames is not None
-        result = examine_run(folder, experiment, self.repetitions, self.seed, frames=wanted)
+        result = evaluate_run(folder, experiment, self.repetitions, self.seed, frames=wanted)
         if self.frames is not None:
             require(result.frames is not None, f"--frames in {experiment.world}", "a road", "Omit.")
             write_frames(self.frames, list(result.frames if result.frames is not None else []))
         return result
 
-    def _show(self, results: dict[str, Examination]) -> None:
+    def _show(self, results: dict[str, Evaluation]) -> None:
         if self.json:
             facts = {name: _facts(result) for name, result in results.items()}
             print_json({"repetitions": self.repetitions, "seed": self.seed, "runs": facts})
@@ -58,14 +58,14 @@ class Evaluate:
         print_lines("low and high: 95 % interval over the epochs of one run, not over seeds")
 
 
-def _row(name: str, result: Examination) -> list[object]:
+def _row(name: str, result: Evaluation) -> list[object]:
     interval = mean_interval(result.rewards)
     returns = sum(result.returns) / len(result.returns)
     crashes = sum(result.crashed)
     return [name, interval.value, interval.low, interval.high, crashes, returns]
 
 
-def _facts(result: Examination) -> dict[str, object]:
+def _facts(result: Evaluation) -> dict[str, object]:
     facts = result._asdict()
     del facts["frames"]
     mean, low, high = mean_interval(result.rewards)

@@ -6,9 +6,9 @@ from typing import Any
 
 from fmarl.cli.settings_file import read_table
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.plain import from_plain, to_plain
 from fmarl.engine.profiles import PROFILES
 from fmarl.errors import BadInput, require
+from fmarl.settings_io import from_plain, to_plain
 
 
 def starting_point(options: Sequence[str]) -> Experiment:

@@ -18,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fmarl.cli import output
+from fmarl.report.format import size
 from fmarl.report.sparkline import sparkline
-from fmarl.report.wording import size
 
 Mode = Literal["live", "lines", "json", "nothing"]
 

@@ -9,24 +9,24 @@ import tyro
 
 from fmarl.cli.output import Flag, console, print_json, print_lines, print_table
 from fmarl.errors import BadInput, require
+from fmarl.records.atomic_files import DiskTrouble, write_durably
 from fmarl.records.checkpoint import NoGoodCheckpoint
-from fmarl.records.durable import DiskTrouble, write_durably
 from fmarl.records.run_folder import RunFolder
 from fmarl.records.strict_json import seal
 from fmarl.report.bound_curve import read_constants, why_no_bound
-from fmarl.report.own_folder import write_files
-from fmarl.report.recorded_run import RecordedRun
+from fmarl.report.csv_tables import group_facts
+from fmarl.report.format import size, with_interval
+from fmarl.report.managed_folder import write_files
 from fmarl.report.results_section import SIGNS, reached_cell, seeds_cell
+from fmarl.report.run_reader import RecordedRun
 from fmarl.report.run_report import RunReport
 from fmarl.report.run_scores import measure_of
 from fmarl.report.run_set import read_run_set, require_known
-from fmarl.report.run_sheets import group_facts
-from fmarl.report.wording import size, with_interval
 from fmarl.reproduce.claims import CLAIMS, Claim
-from fmarl.reproduce.document import write_report
-from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.report_page import write_report
 from fmarl.reproduce.results import ResultsFolder, read_about, read_results
 from fmarl.reproduce.study import make_study
+from fmarl.reproduce.study_results import Evidence
 
 RESULTS = Path("results/paper")
 """What is reported on if nothing is named."""
@@ -133,7 +133,7 @@ def estimated(runs: Sequence[RecordedRun], *, show: bool) -> dict[str, Mapping[s
 
 
 def _estimate(run: RecordedRun) -> Mapping[str, float] | str:
-    from fmarl.engine.constants import estimate_constants
+    from fmarl.engine.estimate_constants import estimate_constants
 
     try:
         constants = estimate_constants(run.folder)._asdict()

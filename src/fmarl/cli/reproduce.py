@@ -7,18 +7,16 @@ from pathlib import Path
 
 import tyro
 
-from fmarl.cli.conducting import Conductor
 from fmarl.cli.output import Flag, print_json, print_lines
-from fmarl.cli.places import Engine, Places, open_places, require_places
 from fmarl.cli.progress import duration
 from fmarl.cli.report import say_what_holds
 from fmarl.engine.experiment import Experiment
 from fmarl.errors import BadInput
-from fmarl.records.durable import DiskTrouble
-from fmarl.reproduce.document import write_report
+from fmarl.launch.base import Engine, Places, open_places, require_places
+from fmarl.launch.reproduce_queue import Conductor
+from fmarl.records.atomic_files import DiskTrouble
 from fmarl.reproduce.estimate import wall_seconds
-from fmarl.reproduce.evidence import Evidence
-from fmarl.reproduce.plan import parts_of, still_to_run
+from fmarl.reproduce.report_page import write_report
 from fmarl.reproduce.results import (
     ResultsFolder,
     read_about,
@@ -26,7 +24,9 @@ from fmarl.reproduce.results import (
     require_same_code,
     what_runs_here,
 )
+from fmarl.reproduce.run_plan import parts_of, still_to_run
 from fmarl.reproduce.study import make_study
+from fmarl.reproduce.study_results import Evidence
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import tyro
 
+from fmarl.cli.engine_flags import HERE, Where
 from fmarl.cli.output import Flag
-from fmarl.cli.training import go_on
-from fmarl.cli.where import HERE, Where
+from fmarl.cli.run_commands import go_on
 from fmarl.errors import require
 
 

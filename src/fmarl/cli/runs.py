@@ -8,7 +8,7 @@ import tyro
 
 from fmarl.cli.output import Flag, print_json, print_lines, print_table
 from fmarl.errors import require
-from fmarl.records.lines import read_lines
+from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 from fmarl.records.run_list import RunSummary, list_runs, state_of
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from fmarl.cli.setting import LARGEST_NUMBER, Setting
+from fmarl.cli.bounds_setting import LARGEST_NUMBER, Setting
 from fmarl.errors import BadInput, require
 
 LARGEST_FILE = 5_000_000

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import tyro
 
+from fmarl.cli.engine_flags import HERE, Where
 from fmarl.cli.experiment_file import starting_point
 from fmarl.cli.output import Flag
-from fmarl.cli.training import go_on, watching
-from fmarl.cli.where import HERE, Where
+from fmarl.cli.run_commands import go_on, watching
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin
 from fmarl.errors import require
-from fmarl.worlds.named import make_world
+from fmarl.worlds.registry import make_world
 
 
 @dataclass(frozen=True, kw_only=True)

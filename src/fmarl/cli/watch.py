@@ -8,8 +8,8 @@ import tyro
 
 from fmarl.cli.output import print_lines
 from fmarl.errors import require
+from fmarl.web.run_registry import require_places
 from fmarl.web.server import HOST, address_of, listen, make_token, serve
-from fmarl.web.watched import require_places
 
 RUNS = Path("runs")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fmarl import __version__
-from fmarl.records.description import installed_versions
+from fmarl.records.run_description import installed_versions
 
 ANSWER_SECONDS = 30.0
 """A host that has not said by then what it has is not used; its first worker must start in it."""

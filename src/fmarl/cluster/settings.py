@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fmarl.cluster.faults import FaultPlan
+from fmarl.cluster.faults.plan import FaultPlan
 from fmarl.errors import require
 
 

@@ -4,8 +4,8 @@ import equinox as eqx
 import numpy as np
 
 from fmarl.engine.experiment import Experiment
-from fmarl.federation.absence import without
 from fmarl.federation.method import Method
+from fmarl.federation.missing_agents import without
 from fmarl.worlds.world import WorldSpec
 
 NOBODY: frozenset[int] = frozenset()

@@ -1,6 +1,6 @@
 """What a run needs of the place where it runs: agents that act and learn, slot after slot.
 
-There are two: `InProcess`, where all agents learn in this process, and the actors of
+There are two: `LocalEngine`, where all agents learn in this process, and the actors of
 `fmarl.cluster`. Both give the same bits.
 """
 
@@ -8,18 +8,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from fmarl.algorithms.algorithm import Algorithm, Transitions
-from fmarl.engine.batch import Snapshot
 from fmarl.engine.course import Course
 from fmarl.engine.experiment import Experiment
 from fmarl.federation.update import TrainState
+from fmarl.rollout.batch import Snapshot
 from fmarl.worlds.world import WorldSpec
 
 
-class CanNotGoOn(RuntimeError):  # noqa: N818 — it reads as what happened
+class EngineFailed(RuntimeError):  # noqa: N818 — it reads as what happened
     """An engine that has lost too much to go on. What was learned until then can be saved."""
 
 
-class Lived(NamedTuple):
+class SlotResult(NamedTuple):
     """What a slot of all agents came to."""
 
     update_count: int
@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
     state: Callable[[int], bool]
 
 
-class Rest(NamedTuple):
+class EngineState(NamedTuple):
     """A run at rest: what agents have learned, and where each world stands."""
 
     state: TrainState
@@ -60,15 +60,15 @@ class Engine(Protocol):
         """Make ready to learn, all agents with the same parameters."""
         ...
 
-    def advance(self, wanted: Wanted) -> list[Lived]:
+    def advance(self, wanted: Wanted) -> list[SlotResult]:
         """Act and learn for as many slots as count together: all of them, or none."""
         ...
 
-    def at_rest(self) -> Rest:
+    def at_rest(self) -> EngineState:
         """Everything that a checkpoint must hold of the engine."""
         ...
 
-    def go_on_from(self, rest: Rest) -> None:
+    def restore(self, rest: EngineState) -> None:
         """Stand where a checkpoint was written."""
         ...
 

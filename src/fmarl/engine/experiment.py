@@ -11,17 +11,17 @@ from typing import Annotated, Any, NamedTuple
 
 import tyro
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Algorithm
 from fmarl.algorithms.ppo import PPOConfig, make_ppo
 from fmarl.algorithms.tac import TACConfig, make_tac
 from fmarl.algorithms.trpo import TRPOConfig, make_trpo
-from fmarl.engine.plain import to_plain
-from fmarl.engine.protocol import WorldMaker
-from fmarl.engine.seeds import MAX_RUN_SEED, derived_seed
 from fmarl.errors import BadInput, require
 from fmarl.federation.method import Method
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
+from fmarl.rollout.protocol import WorldMaker
+from fmarl.rollout.seeds import MAX_RUN_SEED, derived_seed
+from fmarl.settings_io import to_plain
 from fmarl.theory import count_updates
 from fmarl.worlds.options import parse_changes
 from fmarl.worlds.world import WorldSpec
@@ -33,7 +33,7 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
 }
 """From the word of the command line to a function that makes the algorithm."""
 
-WORLD_FACTORY = "fmarl.worlds.named:make_world"
+WORLD_FACTORY = "fmarl.worlds.registry:make_world"
 
 # Its fields are flags without a prefix.
 _flat = tyro.conf.arg(name="")

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.experiment import Experiment
 

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from fmarl.algorithms.algorithm import Transitions
-from fmarl.engine.acting import Policy
+from fmarl.engine.compiled import make_program
 from fmarl.engine.course import Course
-from fmarl.engine.engine import Lived, MakeEngine, Rest, Wanted
-from fmarl.engine.examine import Examination, Examiner
+from fmarl.engine.engine import EngineState, MakeEngine, SlotResult, Wanted
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.in_process import InProcess, learning_keys, policies_of
-from fmarl.engine.program import make_program
-from fmarl.engine.samples import read_samples, slots_to_keep
-from fmarl.engine.saving import Memory
+from fmarl.engine.local_engine import LocalEngine, learning_keys, policies_of
+from fmarl.engine.run_state import Memory
+from fmarl.engine.sample_set import read_samples, slots_to_keep
 from fmarl.federation.ledger import after_slot, bytes_sent, empty_ledger
 from fmarl.federation.recorded import describe_method
 from fmarl.federation.update import TrainState
-from fmarl.worlds.named import ROADS
+from fmarl.rollout.evaluate import Evaluation, Evaluator
+from fmarl.rollout.policy import Policy
+from fmarl.worlds.registry import ROADS
 
 MOST_LISTED = 100
 """Agents up to which a line of metrics has the counts of each."""
@@ -38,7 +38,7 @@ class Session:
     bad_updates: int
     """Slots in a row in which some agent's step was not finite."""
 
-    def __init__(self, experiment: Experiment, make_engine: MakeEngine = InProcess) -> None:
+    def __init__(self, experiment: Experiment, make_engine: MakeEngine = LocalEngine) -> None:
         self.experiment = experiment
         with ExitStack() as opening:  # what fails half-way closes what is open
             self.engine = make_engine(experiment)
@@ -49,8 +49,8 @@ class Session:
             self.algorithm = experiment.make_algorithm(self.spec)
             self.program = make_program(self.algorithm, self.method.num_agents)
             self._samples = self._read_samples()
-            self._examiner = opening.enter_context(
-                Examiner(experiment.maker, experiment.seed, experiment.test_repetitions)
+            self._evaluator = opening.enter_context(
+                Evaluator(experiment.maker, experiment.seed, experiment.test_repetitions)
             )
             self.engine.start(self.algorithm, self.course)
             self._closing = opening.pop_all()
@@ -82,14 +82,14 @@ class Session:
         """Whether all K slots are done."""
         return self.update_count >= self.course.total_updates
 
-    def advance(self) -> Iterator[Lived]:
+    def advance(self) -> Iterator[SlotResult]:
         """Act and learn for as many slots as count together; each is counted as it is taken."""
         wanted = Wanted(lambda count: count - 1 in self.kept_slots, self._needs_state)
         for slot in self.engine.advance(wanted):
             self._count(slot)
             yield slot
 
-    def _count(self, slot: Lived) -> None:
+    def _count(self, slot: SlotResult) -> None:
         """Take a slot into the books."""
         method = self.course.at(self.update_count, slot.away)
         self._ledger = after_slot(self._ledger, method, self.update_count)
@@ -159,34 +159,34 @@ class Session:
             self.method, self.course.total_updates, self.course.updates_per_epoch
         )
 
-    def examine(self) -> Examination:
+    def evaluate(self) -> Evaluation:
         """Play the test epochs with the average parameters and without chance."""
         acting = self.program.mean_acting(self.method, self.state)
         kind, agents = self.algorithm.exploits, self.spec.num_agents
         policy = policies_of(self.algorithm, kind, acting, agents)[0]
-        return self._examiner.examine(policy, frames=True)
+        return self._evaluator.evaluate(policy, frames=True)
 
-    def examine_baseline(self) -> Examination | None:
+    def evaluate_baseline(self) -> Evaluation | None:
         """Let SUMO drive the same test epochs; None where it can not or is not wanted."""
         experiment = self.experiment
         if not experiment.baseline or experiment.world not in ROADS:
             return None
         maker = experiment.maker
         alone = maker._replace(options={**maker.options, "controlled": False})
-        with Examiner(alone, experiment.seed, experiment.test_repetitions) as examiner:
-            return examiner.examine(Policy("random"))
+        with Evaluator(alone, experiment.seed, experiment.test_repetitions) as evaluator:
+            return evaluator.evaluate(Policy("random"))
 
     def at_rest(self) -> Memory:
         """Everything that a checkpoint must hold; only when all slots of an advance are taken."""
         rest = self.engine.at_rest()
         return Memory(rest.state, self._ledger, rest.snapshots, self._pending, self.bad_updates)
 
-    def go_on_from(self, memory: Memory) -> None:
+    def restore(self, memory: Memory) -> None:
         """Stand where a checkpoint was written."""
         self._state, self._ledger = memory.state, memory.ledger
         self._pending, self.bad_updates = list(memory.pending), memory.bad_updates
         self.update_count = int(memory.state.update_count)
-        self.engine.go_on_from(Rest(memory.state, memory.snapshots))
+        self.engine.restore(EngineState(memory.state, memory.snapshots))
 
     def digest(self) -> str:
         """The sha256 of all agents' parameters, bit for bit."""

@@ -10,18 +10,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fmarl.engine.engine import CanNotGoOn, Lived, MakeEngine
+from fmarl.engine.engine import EngineFailed, MakeEngine, SlotResult
 from fmarl.engine.experiment import Experiment, describe_experiment
-from fmarl.engine.in_process import InProcess
-from fmarl.engine.journal import Journal, Listener
-from fmarl.engine.plain import from_plain
-from fmarl.engine.samples import keep_slot
+from fmarl.engine.local_engine import LocalEngine
+from fmarl.engine.run_writer import Listener, RunWriter
+from fmarl.engine.sample_set import keep_slot
 from fmarl.engine.session import Session
-from fmarl.engine.stopping import Stop
+from fmarl.engine.signals import Stop
 from fmarl.errors import BadInput
-from fmarl.records.description import describe_run, installed_versions
 from fmarl.records.lock import hold
+from fmarl.records.run_description import describe_run, installed_versions
 from fmarl.records.run_folder import create_named_run, create_run, read_run
+from fmarl.settings_io import from_plain
 
 RUNS = Path("runs")
 """Where runs go that are given no folder."""
@@ -87,7 +87,7 @@ def resume(
     *,
     listen: Listener = silence,
     force: bool = False,
-    make_engine: MakeEngine = InProcess,
+    make_engine: MakeEngine = LocalEngine,
 ) -> Run:
     """Go on with a run where its last checkpoint stands; it ends as if never interrupted.
 
@@ -101,77 +101,77 @@ def resume(
     experiment = from_plain(Experiment, description["experiment"], "run.json")
     with ExitStack() as stack:
         notes = stack.enter_context(hold(path))
-        journal = stack.enter_context(Journal(path, description["run_id"], listen))
-        journal.notes(notes)
+        writer = stack.enter_context(RunWriter(path, description["run_id"], listen))
+        writer.notes(notes)
         stop = stack.enter_context(Stop())
         session = stack.enter_context(Session(experiment, make_engine))
-        session.go_on_from(journal.restore(session.at_rest()))
-        _go_on(session, journal, stop)
+        session.restore(writer.restore(session.at_rest()))
+        _go_on(session, writer, stop)
         total = session.course.total_updates
         digest, code = session.digest(), stop.exit_code if stop.requested else 0
         return Run(path, experiment, session.update_count, total, digest, code)
 
 
-def _go_on(session: Session, journal: Journal, stop: Stop) -> None:
+def _go_on(session: Session, writer: RunWriter, stop: Stop) -> None:
     """The loop of training."""
-    journal.events(session.engine.events())
-    if journal.is_blank:
-        journal.method(session.method_record())
-        journal.record(session.start_record())
-        _test_baseline(session, journal)
-        _test(session, journal)
+    writer.events(session.engine.events())
+    if writer.is_blank:
+        writer.method(session.method_record())
+        writer.record(session.start_record())
+        _test_baseline(session, writer)
+        _test(session, writer)
     while not session.finished and not stop.requested:
         epochs_before = session.epoch
         try:
             for slot in session.advance():
-                _write_slot(session, journal, slot)
-        except CanNotGoOn:
-            journal.events(session.engine.events())
-            journal.save(session.at_rest())
+                _write_slot(session, writer, slot)
+        except EngineFailed:
+            writer.events(session.engine.events())
+            writer.save(session.at_rest())
             raise
-        if session.epoch > epochs_before and journal.save_due:
-            journal.save(session.at_rest())
-    journal.save(session.at_rest())
+        if session.epoch > epochs_before and writer.save_due:
+            writer.save(session.at_rest())
+    writer.save(session.at_rest())
     if stop.requested:
-        journal.event("STOPPED", update_count=session.update_count, signal=stop.signal)
+        writer.event("STOPPED", update_count=session.update_count, signal=stop.signal)
 
 
-def _write_slot(session: Session, journal: Journal, slot: Lived) -> None:
+def _write_slot(session: Session, writer: RunWriter, slot: SlotResult) -> None:
     if slot.transitions is not None and slot.update_count - 1 in session.kept_slots:
-        keep_slot(journal.path, slot.update_count - 1, slot.transitions)
-    _note_trouble(session, journal, slot.bad_agents)
+        keep_slot(writer.path, slot.update_count - 1, slot.transitions)
+    _note_trouble(session, writer, slot.bad_agents)
     if session.epoch_ended:
-        _write_epoch(session, journal)
+        _write_epoch(session, writer)
 
 
-def _write_epoch(session: Session, journal: Journal) -> None:
-    journal.record(session.epoch_record())
+def _write_epoch(session: Session, writer: RunWriter) -> None:
+    writer.record(session.epoch_record())
     if session.is_tested(session.epoch, session.finished):
-        _test(session, journal)
+        _test(session, writer)
 
 
-def _test_baseline(session: Session, journal: Journal) -> None:
-    result = session.examine_baseline() if session.experiment.test_every else None
+def _test_baseline(session: Session, writer: RunWriter) -> None:
+    result = session.evaluate_baseline() if session.experiment.test_every else None
     if result is not None:
-        journal.baseline(result)
+        writer.baseline(result)
 
 
-def _test(session: Session, journal: Journal) -> None:
+def _test(session: Session, writer: RunWriter) -> None:
     if session.experiment.test_every:
-        journal.test(session.epoch, session.update_count, session.examine())
+        writer.test(session.epoch, session.update_count, session.evaluate())
 
 
-def _note_trouble(session: Session, journal: Journal, bad_agents: list[int]) -> None:
+def _note_trouble(session: Session, writer: RunWriter, bad_agents: list[int]) -> None:
     """Write down lost worlds and steps; give up when too many slots in a row were bad."""
-    journal.events(session.engine.events())
+    writer.events(session.engine.events())
     if bad_agents:
-        journal.event("NONFINITE", update_count=session.update_count, agents=bad_agents)
+        writer.event("NONFINITE", update_count=session.update_count, agents=bad_agents)
     if session.bad_updates > session.experiment.max_bad_updates:
-        journal.save(session.at_rest())
+        writer.save(session.at_rest())
         raise Diverged(
             f"agents {bad_agents} found no finite step in {session.bad_updates} slots in a row: "
             f"learning_rate = {session.experiment.together.learning_rate:g} may be too large. The "
-            f"last good parameters are saved in {journal.path}."
+            f"last good parameters are saved in {writer.path}."
         )
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 
 from fmarl.federation.method import Method
 from fmarl.federation.robust import ROBUST
-from fmarl.federation.rows import Rows, flat_rows
+from fmarl.federation.row_ops import Rows, flat_rows
 
 
 def aggregate_rows(method: Method, period: Int[Array, ""] | int, rows: Rows) -> Rows:

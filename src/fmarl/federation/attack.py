@@ -14,7 +14,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from fmarl.errors import BadInput, require
 from fmarl.federation.method import Attack, Method
-from fmarl.federation.rows import Row
+from fmarl.federation.row_ops import Row
 
 ATTACKS = {
     "sign-flip": "sign-flip:F or sign-flip:F:SIZE",

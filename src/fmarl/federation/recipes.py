@@ -14,8 +14,8 @@ from jaxtyping import Float, Int
 from fmarl.errors import BadInput, require
 from fmarl.federation.attack import read_attack
 from fmarl.federation.method import Method, make_method
+from fmarl.federation.parse import read_local_updates, read_mixing, read_range
 from fmarl.federation.robust import ROBUST
-from fmarl.federation.words import read_local_updates, read_mixing, read_range
 from fmarl.theory import exponential_decay
 
 

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fmarl.federation.rows import Row, Rows
+from fmarl.federation.row_ops import Row, Rows
 
 CLIPPINGS = 3
 """Steps of centred clipping; it has all but settled then."""

@@ -13,9 +13,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fmarl.federation.aggregation import aggregate_rows
 from fmarl.federation.attack import attacked
-from fmarl.federation.delay import Mail, by_mail
+from fmarl.federation.delayed import Mail, by_mail
 from fmarl.federation.method import Method
-from fmarl.federation.rows import (
+from fmarl.federation.row_ops import (
     IN_ORDER,
     Row,
     Rows,

@@ -12,17 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fmarl.errors import BadInput, require
-from fmarl.records.checkpoint_file import (
-    Corrupt,
-    Expected,
-    Packed,
-    layout,
-    numbered_files,
-    pack,
-    unfinished_files,
-    unpack,
-)
-from fmarl.records.durable import (
+from fmarl.records.atomic_files import (
     DiskTrouble,
     make_folder,
     publish,
@@ -32,6 +22,16 @@ from fmarl.records.durable import (
     temporary,
     write_durably,
     writing,
+)
+from fmarl.records.checkpoint_file import (
+    Corrupt,
+    Expected,
+    Packed,
+    layout,
+    numbered_files,
+    pack,
+    unfinished_files,
+    unpack,
 )
 from fmarl.records.note import CHECKPOINT_CORRUPT, Note
 from fmarl.records.run_folder import RunFolder, read_run

@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from fmarl.errors import BadInput, require
-from fmarl.records.durable import TEMPORARY, read_whole, reason, temporary
+from fmarl.records.atomic_files import TEMPORARY, read_whole, reason, temporary
 from fmarl.records.strict_json import LARGEST_SEALED, Malformed, seal, unseal
 
 SCHEMA = 1

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fmarl.errors import BadInput
-from fmarl.records.durable import cut, reason, remove, write_at
+from fmarl.records.atomic_files import cut, reason, remove, write_at
 from fmarl.records.note import LOCK_STALE, Note
 
 LOCK = "LOCK"

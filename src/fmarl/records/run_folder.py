@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fmarl.errors import BadInput, require
-from fmarl.records.description import why_not_described
-from fmarl.records.durable import (
+from fmarl.records.atomic_files import (
     TEMPORARY,
     DiskTrouble,
     read_whole,
@@ -24,6 +23,7 @@ from fmarl.records.durable import (
     write_durably,
 )
 from fmarl.records.lock import LOCK, RunHeld, hold
+from fmarl.records.run_description import why_not_described
 from fmarl.records.run_names import run_names
 from fmarl.records.strict_json import LARGEST_SEALED, Malformed, seal, unseal
 

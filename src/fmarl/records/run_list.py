@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fmarl.errors import BadInput
+from fmarl.records.atomic_files import reason
 from fmarl.records.checkpoint import newest_checkpoint
-from fmarl.records.durable import reason
-from fmarl.records.lines import last_record
+from fmarl.records.jsonl import last_record
 from fmarl.records.lock import holder, is_held
 from fmarl.records.run_folder import RunFolder, read_run
 

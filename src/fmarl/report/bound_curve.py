@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from fmarl.errors import BadInput
 from fmarl.federation.recorded import RecordedMethod
 from fmarl.records.run_folder import RunFolder
-from fmarl.report.recorded_run import Line, RecordedRun, sealed_facts
+from fmarl.report.run_reader import Line, RecordedRun, sealed_facts
 from fmarl.theory import Problem
 from fmarl.theory.catalogue import BOUNDS
 

@@ -71,7 +71,7 @@ def collect_citations(names: Sequence[str] = COMPUTING) -> list[Citation]:
 def cite(thing: Callable) -> Citation | None:
     """The citation in a docstring, if it has one.
 
-    >>> from fmarl.theory.printed import periodic_bound
+    >>> from fmarl.theory.printed_bounds import periodic_bound
     >>> cite(periodic_bound).equations
     (15,)
     """

@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from fmarl.report.recorded_run import RecordedRun
+from fmarl.report.run_reader import RecordedRun
 from fmarl.report.run_scores import area, final
 from fmarl.report.run_set import Group, reference_of
-from fmarl.report.spread import FEWEST, UNKNOWN
+from fmarl.report.seed_interval import FEWEST, UNKNOWN
 from fmarl.report.statistics import Interval, mean_interval, probability_of_improvement
 
 

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from fmarl.report.sheet import GREY, ONE_COLUMN, PAPER, TWO_COLUMNS, put_legend_above
+from fmarl.report.mpl_style import GREY, ONE_COLUMN, PAPER, TWO_COLUMNS, put_legend_above
 from fmarl.report.statistics import Interval
 
 # Okabe and Ito's colours; black is last. Lengths 7 and 4 share no factor: 28 different looks.

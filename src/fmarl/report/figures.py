@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fmarl.errors import BadInput, require
-from fmarl.report.sheet import PAPER, TWO_COLUMNS, UNSIGNED
+from fmarl.report.mpl_style import PAPER, TWO_COLUMNS, UNSIGNED
 
 STYLES: dict[str, dict[str, Any]] = {
     "printed": {"color": "#c2410c", "linestyle": "--"},

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from fmarl.report.bound_curve import BoundCurve
+from fmarl.report.format import listed, number, with_interval
+from fmarl.report.mpl_style import Figure
 from fmarl.report.page import Block, Paragraph, Picture, Section, Table
 from fmarl.report.run_figures import gradient_figure, norms_of
 from fmarl.report.run_scores import GroupScores
 from fmarl.report.run_set import Group
-from fmarl.report.sheet import Figure
-from fmarl.report.wording import listed, number, with_interval
 
 Bounds = Mapping[str, BoundCurve | str]
 """By the name of a run: its bound, or why there is none."""

@@ -16,8 +16,8 @@ from importlib.resources import files
 from matplotlib.figure import Figure
 
 from fmarl.errors import require
-from fmarl.report.forest import VERDICTS, VerdictWord
-from fmarl.report.sheet import ONE_COLUMN, figure_bytes
+from fmarl.report.forest_plot import VERDICTS, VerdictWord
+from fmarl.report.mpl_style import ONE_COLUMN, figure_bytes
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 """What a browser may load for the page: nothing from anywhere."""

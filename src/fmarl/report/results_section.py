@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable, Sequence
 
 from fmarl.report.comparisons import Comparison
+from fmarl.report.format import NOTHING, between, listed, number, size, with_interval
+from fmarl.report.mpl_style import Figure
 from fmarl.report.page import Block, Paragraph, Picture, Section, Table
-from fmarl.report.recorded_run import COUNTS
 from fmarl.report.run_figures import sends
+from fmarl.report.run_reader import COUNTS
 from fmarl.report.run_scores import GroupScores, Reached, measure_of
-from fmarl.report.sheet import Figure
-from fmarl.report.spread import FEWEST, RULE
+from fmarl.report.seed_interval import FEWEST, RULE
 from fmarl.report.statistics import Interval
-from fmarl.report.wording import NOTHING, between, listed, number, size, with_interval
 
 PRICED = dict(zip(COUNTS, ("C1", "C2", "W1", "W2"), strict=True))
 SIGNS = {True: "✓ equal", False: "✗ not equal", None: NOTHING}

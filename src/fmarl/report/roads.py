@@ -7,9 +7,9 @@ from jaxtyping import Float, Float32
 from matplotlib.figure import Figure
 
 from fmarl.report.figures import save_figure
-from fmarl.worlds.figure_eight import FigureEightWorld
-from fmarl.worlds.merge import MergeWorld
-from fmarl.worlds.roads import compiled_network, lane_shapes
+from fmarl.worlds.sumo.figure_eight import FigureEightWorld
+from fmarl.worlds.sumo.merge import MergeWorld
+from fmarl.worlds.sumo.roads import compiled_network, lane_shapes
 from fmarl.worlds.world import World
 
 __all__ = ["draw_road", "road_lines", "save_figure"]

@@ -9,12 +9,12 @@ from jaxtyping import Float, Int, Shaped
 from fmarl.report.bound_curve import BoundCurve, NormCurve, norm_curve
 from fmarl.report.curves import Panel, Series, draw_panels, mean_of_runs
 from fmarl.report.figures import draw_graphs
-from fmarl.report.recorded_run import RecordedRun
+from fmarl.report.format import counted
+from fmarl.report.mpl_style import Figure
+from fmarl.report.run_reader import RecordedRun
 from fmarl.report.run_scores import baseline, learning_curve, measure_of
 from fmarl.report.run_set import Group
-from fmarl.report.sheet import Figure
-from fmarl.report.spread import band, spread, spread_word
-from fmarl.report.wording import counted
+from fmarl.report.seed_interval import band, spread, spread_word
 
 MEGABYTE = 1e6
 WIDE_APART = 4

@@ -6,23 +6,23 @@ from functools import cached_property
 
 from fmarl.report.bound_curve import BoundCurve, bound_of
 from fmarl.report.comparisons import Comparison, compare_all
+from fmarl.report.csv_tables import curves_sheet, table_sheet
+from fmarl.report.format import counted, listed
 from fmarl.report.gradient_section import (
     Bounds,
     draw_gradients,
     gradient_section,
     measured_groups,
 )
+from fmarl.report.methods_section import mixing_groups, together_section
+from fmarl.report.mpl_style import Figure, figure_bytes
 from fmarl.report.page import Link, Section, Text, page
-from fmarl.report.recorded_run import RecordedRun
 from fmarl.report.results_section import results_section
 from fmarl.report.run_figures import has_tests, learning_figure, topology_figure
+from fmarl.report.run_reader import RecordedRun
 from fmarl.report.run_scores import GroupScores, score
 from fmarl.report.run_set import RunSet
 from fmarl.report.run_settings_section import command_again, runs_section, settings_section
-from fmarl.report.run_sheets import curves_sheet, table_sheet
-from fmarl.report.sheet import Figure, figure_bytes
-from fmarl.report.together_section import mixing_groups, together_section
-from fmarl.report.wording import counted, listed
 
 Constants = Mapping[str, Mapping[str, float] | str]
 """By the name of a run: what was estimated from it just now, or why that could not be done."""

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from fmarl.report.measured import cost_of, measured
-from fmarl.report.recorded_run import COUNTS, Line, RecordedRun
+from fmarl.report.run_reader import COUNTS, Line, RecordedRun
 from fmarl.report.run_set import Group
-from fmarl.report.spread import spread
+from fmarl.report.seed_interval import spread
 from fmarl.report.statistics import Interval, area_under_curve, time_to_level
-from fmarl.worlds.named import FAMILIES, ROADS
+from fmarl.report.utility_row import cost_of, measured
+from fmarl.worlds.registry import FAMILIES, ROADS
 
 LAST_SHARE = 0.1
 """Of the tests: those that count as the end of a run. No maximum over time is ever taken."""

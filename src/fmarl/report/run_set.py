@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fmarl.errors import BadInput, require
-from fmarl.federation.labels import distinct_labels, label_of
+from fmarl.federation.run_labels import distinct_labels, label_of
 from fmarl.records.run_folder import UNSPEAKABLE, RunFolder
 from fmarl.records.run_list import list_runs
-from fmarl.report.recorded_run import RecordedRun, read_recorded_run
+from fmarl.report.run_reader import RecordedRun, read_recorded_run
 
 
 class Group(NamedTuple):

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fmarl.federation.labels import NOT_IN_A_GROUP, differences
+from fmarl.federation.run_labels import NOT_IN_A_GROUP, differences
+from fmarl.report.format import NOTHING, counted, listed
 from fmarl.report.page import Block, Code, Details, Paragraph, Section, Table
-from fmarl.report.recorded_run import RecordedRun
+from fmarl.report.run_reader import RecordedRun
 from fmarl.report.run_set import RunSet
-from fmarl.report.wording import NOTHING, counted, listed
 
 
 def runs_section(runs: RunSet) -> Section:

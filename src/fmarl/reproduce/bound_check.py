@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from fmarl.engine.constants import Constants
+from fmarl.engine.estimate_constants import Constants
 from fmarl.errors import require
 from fmarl.theory import Bound, Plan
 from fmarl.theory.catalogue import BOUNDS, claimed_bound

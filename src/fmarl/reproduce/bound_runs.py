@@ -16,7 +16,6 @@ from fmarl.engine.experiment import Experiment
 from fmarl.federation.recipes import make_from_config
 from fmarl.reproduce import paper
 from fmarl.reproduce.bound_check import BoundCheck, check_bound
-from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.methods import (
     CONSENSUS,
     DECAY_92,
@@ -28,6 +27,7 @@ from fmarl.reproduce.methods import (
     on_seed,
     table_methods,
 )
+from fmarl.reproduce.result_keys import key_of
 from fmarl.reproduce.study import Study
 from fmarl.theory import count_updates
 
@@ -64,7 +64,7 @@ def bound_sources(study: Study) -> Experiments:
 
 def bound_facts(experiment: Experiment, folder: Path, gradient_norm: float) -> dict[str, Any]:
     """What is kept of such a run: its constants, its bounds, and whether they are proved there."""
-    from fmarl.engine.constants import estimate_constants
+    from fmarl.engine.estimate_constants import estimate_constants
 
     constants = estimate_constants(folder)
     found = check_bound(constants, _plan(experiment), gradient_norm)

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from fmarl.report.format import number, with_interval
 from fmarl.report.page import Paragraph, Section, Table
 from fmarl.report.statistics import bootstrap_interval
-from fmarl.report.wording import number, with_interval
 from fmarl.reproduce.bound_runs import BOUND_NAMES
-from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.study_results import Evidence
 
 ABOUT = (
     "Plain SGD, one pass over each batch: then the step is the gradient that the theory speaks of. "

@@ -23,7 +23,7 @@ from fmarl.reproduce.methods import (
     TAU_10_15,
     TAU_15,
 )
-from fmarl.reproduce.plan import rated
+from fmarl.reproduce.run_plan import rated
 
 
 class Comparison(NamedTuple):

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
+from fmarl.report.format import NOTHING, number, with_interval
 from fmarl.report.page import Block, Details, Paragraph, Picture, Section, Table, Text
 from fmarl.report.page import Verdict as Badge
 from fmarl.report.statistics import Interval
-from fmarl.report.wording import NOTHING, number, with_interval
-from fmarl.reproduce import drawings
+from fmarl.reproduce import figures as drawings
 from fmarl.reproduce.claims import CLAIMS, Claim
-from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measures import MEASURES, Measure
+from fmarl.reproduce.study_results import Evidence
 from fmarl.reproduce.tuning import areas_by_step, best_steps, step_symbol, tunable
 from fmarl.reproduce.verdicts import LEAST_SEEDS, Verdict, together, weakest
 

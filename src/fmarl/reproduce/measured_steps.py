@@ -8,9 +8,9 @@ import numpy as np
 
 from fmarl.report.statistics import Interval, mean_interval
 from fmarl.reproduce import paper
-from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.methods import name_of, table_methods
 from fmarl.reproduce.steps import step_share
+from fmarl.reproduce.study_results import Evidence
 from fmarl.reproduce.verdicts import UNKNOWN
 
 MEASURE = "area"

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from functools import cache
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.experiment import Experiment
 from fmarl.federation.recipes import MethodConfig
 from fmarl.reproduce import paper
-from fmarl.reproduce.choices import LOCAL_UPDATES
-from fmarl.reproduce.keys import key_of
+from fmarl.reproduce.open_choices import LOCAL_UPDATES
 from fmarl.reproduce.paper import TableRow
+from fmarl.reproduce.result_keys import key_of
 from fmarl.reproduce.steps import with_full_steps
 from fmarl.reproduce.study import Study
 

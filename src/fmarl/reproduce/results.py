@@ -16,14 +16,14 @@ from jaxtyping import Float, Int
 
 from fmarl.engine.experiment import Experiment, describe_experiment
 from fmarl.errors import BadInput, require
-from fmarl.records.description import installed_versions
-from fmarl.records.durable import DiskTrouble, write_durably
-from fmarl.records.lines import LineWriter, read_lines
+from fmarl.records.atomic_files import DiskTrouble, write_durably
+from fmarl.records.jsonl import LineWriter, read_lines
 from fmarl.records.lock import hold
+from fmarl.records.run_description import installed_versions
 from fmarl.records.run_folder import RunFolder
-from fmarl.report.measured import Measured, measured
+from fmarl.report.utility_row import Measured, measured
 from fmarl.reproduce.bound_runs import bound_facts, is_bound_run
-from fmarl.reproduce.keys import code_fingerprint, key_of
+from fmarl.reproduce.result_keys import code_fingerprint, key_of
 from fmarl.reproduce.study import Study
 
 SCHEMA = 1

@@ -6,9 +6,9 @@ from typing import Any
 
 from fmarl.report.page import Block, Code, Details, Paragraph, Section, Table
 from fmarl.reproduce import paper
-from fmarl.reproduce.choices import VARIANTS
-from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.open_choices import VARIANTS
 from fmarl.reproduce.results import Result
+from fmarl.reproduce.study_results import Evidence
 
 
 def settings_section(evidence: Evidence, about: Mapping[str, Any]) -> Section:

@@ -1,10 +1,10 @@
 """The part of the report about why methods differ: how far they step at the same η."""
 
+from fmarl.report.format import NOTHING, number, with_interval
+from fmarl.report.mpl_style import Figure
 from fmarl.report.page import Paragraph, Picture, Section, Table, Text
-from fmarl.report.sheet import Figure
-from fmarl.report.wording import NOTHING, number, with_interval
-from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_steps import StepRow, line_through, step_rows
+from fmarl.reproduce.study_results import Evidence
 from fmarl.reproduce.tuning import best_steps
 
 ABOUT = (

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from fmarl.errors import require
 from fmarl.reproduce import paper
-from fmarl.reproduce.choices import Choices, variant
+from fmarl.reproduce.open_choices import Choices, variant
 
 
 class Length(NamedTuple):

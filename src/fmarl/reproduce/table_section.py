@@ -1,12 +1,12 @@
 """The part of the report about Table IV: what the paper prints, and what the runs measured."""
 
+from fmarl.report.format import NOTHING, number, with_interval
 from fmarl.report.page import Paragraph, Section, Table, Text
 from fmarl.report.statistics import bootstrap_interval
-from fmarl.report.wording import NOTHING, number, with_interval
 from fmarl.reproduce import paper
-from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_table import MeasuredRow, measured_table
 from fmarl.reproduce.methods import TABLE_NAMES
+from fmarl.reproduce.study_results import Evidence
 
 HEADER = [
     "method",

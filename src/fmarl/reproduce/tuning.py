@@ -12,7 +12,6 @@ import numpy as np
 
 from fmarl.engine.experiment import Experiment
 from fmarl.report.statistics import area_under_curve
-from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.methods import (
     Experiments,
     at_rate,
@@ -21,6 +20,7 @@ from fmarl.reproduce.methods import (
     on_seed,
     table_methods,
 )
+from fmarl.reproduce.result_keys import key_of
 from fmarl.reproduce.results import Result
 from fmarl.reproduce.study import Study
 

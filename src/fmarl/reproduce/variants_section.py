@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from fmarl.report.format import NOTHING, number, with_interval
 from fmarl.report.page import Paragraph, Section, Table, Text
-from fmarl.report.wording import NOTHING, number, with_interval
-from fmarl.reproduce.choices import VARIANTS
 from fmarl.reproduce.claims import CLAIMS, Claim
 from fmarl.reproduce.claims_section import decision
-from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_steps import StepRow, line_through, step_rows
+from fmarl.reproduce.open_choices import VARIANTS
+from fmarl.reproduce.study_results import Evidence
 
 ABOUT = (
     "Claims that were decided again with other choices, at one η for all methods (claim 15 aside). "

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from fmarl.report.forest import VerdictWord
+from fmarl.report.forest_plot import VerdictWord
 from fmarl.report.statistics import (
     Interval,
     mean_interval,

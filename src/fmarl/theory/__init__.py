@@ -6,7 +6,8 @@ revision that became IEEE Transactions on Wireless Communications (2024),
 doi:10.1109/TWC.2023.3279268. The numbering differs between versions.
 """
 
-from fmarl.theory import corrected, printed
+from fmarl.theory import corrected_bounds as corrected
+from fmarl.theory import printed_bounds as printed
 from fmarl.theory.bound import Bound
 from fmarl.theory.cost import (
     Overheads,

@@ -5,7 +5,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from fmarl.theory import corrected, learning_rate, printed
+from fmarl.theory import corrected_bounds as corrected
+from fmarl.theory import learning_rate
+from fmarl.theory import printed_bounds as printed
 from fmarl.theory.bound import Bound
 from fmarl.theory.plan import Plan
 from fmarl.theory.problem import Problem, Real

@@ -5,7 +5,7 @@ Every condition has the shape quadratic·x² + linear·x <= 1 in x = ηL, so one
 
 import numpy as np
 
-from fmarl.theory.corrected import average_weight
+from fmarl.theory.corrected_bounds import average_weight
 from fmarl.theory.plan import Plan
 from fmarl.theory.problem import Problem, Real
 

@@ -1,11 +1,11 @@
 """Who talks to whom: graphs of agents, how fast they agree, and the weights they mix with.
 
 Start with `graph.py` (what a graph is), then `mixing.py` (the rounds W_1 … W_E that training,
-billing and bounds share). `best.py` finds the graph for a budget of links. NumPy only; networkx
-is imported by the few functions that need it. Nothing here prints, draws or knows about learning.
+billing and bounds share). `graph_search.py` finds the graph for a budget of links. NumPy only;
+networkx is imported by the few functions that need it. Nothing here prints, draws or knows about
+learning.
 """
 
-from fmarl.topology.best import best_graph, best_graph_with, connected_graphs
 from fmarl.topology.families import (
     circulant,
     complete,
@@ -29,6 +29,8 @@ from fmarl.topology.graph import (
     require_connected,
     to_networkx,
 )
+from fmarl.topology.graph_file import read_graph
+from fmarl.topology.graph_search import best_graph, best_graph_with, connected_graphs
 from fmarl.topology.mixing import (
     WEIGHTS,
     Rounds,
@@ -40,8 +42,7 @@ from fmarl.topology.mixing import (
     optimal_weights,
     paper_step_problem,
 )
-from fmarl.topology.named import GRAPHS, graph_from_text
-from fmarl.topology.reading import read_graph
+from fmarl.topology.registry import GRAPHS, graph_from_text
 from fmarl.topology.spectrum import (
     algebraic_connectivity,
     best_contraction,

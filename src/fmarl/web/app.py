@@ -18,11 +18,11 @@ from starlette.routing import Route
 
 from fmarl.errors import BadInput
 from fmarl.records.frames import read_counts
-from fmarl.web.about import about_run
 from fmarl.web.feed import Feed
-from fmarl.web.guard import Guard
+from fmarl.web.run_facts import about_run
+from fmarl.web.run_registry import Watched
+from fmarl.web.security import Guard
 from fmarl.web.tail import RunTail
-from fmarl.web.watched import Watched
 
 STATIC = Path(str(files("fmarl.web") / "static"))
 KINDS = {

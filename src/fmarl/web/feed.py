@@ -12,8 +12,8 @@ import anyio.to_thread
 
 from fmarl import __version__
 from fmarl.records.strict_json import encode_line
+from fmarl.web.run_registry import Watched
 from fmarl.web.tail import Message
-from fmarl.web.watched import Watched
 
 LOOK_SECONDS = 0.5
 """Between two looks at the folders."""

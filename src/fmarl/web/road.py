@@ -3,10 +3,10 @@
 from typing import Any
 
 from fmarl.errors import BadInput
-from fmarl.worlds import figure_eight, merge_options
-from fmarl.worlds.named import ROADS
 from fmarl.worlds.options import changed, parse_changes
-from fmarl.worlds.roads import Road, compiled_network, lane_shapes
+from fmarl.worlds.registry import ROADS
+from fmarl.worlds.sumo import figure_eight, merge_options
+from fmarl.worlds.sumo.roads import Road, compiled_network, lane_shapes
 
 PRESETS: dict[str, dict[str, Any]] = {
     "figure-eight": figure_eight.PRESETS,

@@ -15,7 +15,7 @@ import uvicorn
 from fmarl.errors import BadInput, require
 from fmarl.web.app import make_app
 from fmarl.web.feed import LOOK_SECONDS
-from fmarl.web.stalled import cut_off_stalled
+from fmarl.web.slow_clients import cut_off_stalled
 
 HOST, PORT = "127.0.0.1", 8765
 PORTS_TRIED = 20

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fmarl.errors import BadInput
-from fmarl.federation.labels import group_of, label_of
 from fmarl.federation.recorded import RecordedMethod
-from fmarl.records.lines import read_lines
+from fmarl.federation.run_labels import group_of, label_of
+from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.run_list import state_of
-from fmarl.report.recorded_run import recorded_method
+from fmarl.report.run_reader import recorded_method
 from fmarl.report.run_scores import found_in, measure_in
 
 LINES_AT_ONCE = 100

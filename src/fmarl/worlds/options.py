@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from fmarl.errors import BadInput
-from fmarl.worlds.driving import FlowDriver
+from fmarl.worlds.sumo.vehicles import FlowDriver
 
 Options = TypeVar("Options")
 
@@ -15,7 +15,7 @@ Options = TypeVar("Options")
 def changed(preset: Options, changes: Mapping[str, object]) -> Options:
     """The same options with some fields changed; a nested record takes a mapping of its fields.
 
-    >>> from fmarl.worlds.driving import VehicleType
+    >>> from fmarl.worlds.sumo.vehicles import VehicleType
     >>> changed(VehicleType(), {"accel": 2}).accel
     2.0
     """

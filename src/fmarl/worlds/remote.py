@@ -104,7 +104,7 @@ def serve(connection: socket.socket) -> None:
 
 
 def _make(word: str, options: dict[str, Any]) -> World:
-    from fmarl.worlds.named import make_world  # which itself knows this file, through the roads
+    from fmarl.worlds.registry import make_world  # which itself knows this file, through the roads
 
     return make_world(word, **options)
 

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from fmarl.algorithms.agent import AgentConfig
-from fmarl.algorithms.networks import Network, outputs
+from fmarl.algorithms.agent_config import AgentConfig
+from fmarl.algorithms.networks import Network, forward
 from fmarl.algorithms.replay import Samples
-from fmarl.algorithms.squashed import draw, squashed
+from fmarl.algorithms.squashed_gaussian import draw, squashed
 from fmarl.algorithms.tac_config import TACConfig
 from fmarl.algorithms.tac_losses import Minibatch, TACParameters, gradients
 
@@ -42,7 +42,7 @@ def assert_same_as_sac(record: dict[str, np.ndarray], entropic_index: float) -> 
         _assert_close(name, ravel_pytree(getattr(found, name))[0], ravel_pytree(expected)[0])
     for name in ("policy_loss", "critic_loss", "value_loss"):
         assert abs(float(metrics[name]) - float(record[name])) < TOLERANCE, name
-    policy = squashed(outputs(parameters.policy, agent.activation, batch.samples.observation))
+    policy = squashed(forward(parameters.policy, agent.activation, batch.samples.observation))
     _, log_densities = draw(policy, batch.noise)
     _assert_close("log_probability", jnp.sum(log_densities, axis=1), record["log_probability"])
 

@@ -4,23 +4,23 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from fmarl.algorithms.distributions import CATEGORICAL, GAUSSIAN, Intent
+from fmarl.algorithms.distributions import CATEGORICAL, GAUSSIAN, PolicyOutputs
 
 NOTHING = jnp.zeros(0)
 
 
 @pytest.fixture(scope="module")
-def gaussian() -> Intent:
+def gaussian() -> PolicyOutputs:
     means = jax.random.normal(jax.random.key(0), (5, 3))
-    return Intent(means, jnp.array([-1.0, 0.0, 0.7]))
+    return PolicyOutputs(means, jnp.array([-1.0, 0.0, 0.7]))
 
 
 @pytest.fixture(scope="module")
-def categorical() -> Intent:
-    return Intent(2 * jax.random.normal(jax.random.key(1), (5, 4)), NOTHING)
+def categorical() -> PolicyOutputs:
+    return PolicyOutputs(2 * jax.random.normal(jax.random.key(1), (5, 4)), NOTHING)
 
 
-def test_a_gaussian_is_scipys(gaussian: Intent):
+def test_a_gaussian_is_scipys(gaussian: PolicyOutputs):
     action = jax.random.normal(jax.random.key(2), (5, 3))
     means, stds = np.asarray(gaussian.outputs), np.exp(gaussian.log_std)
     expected = stats.norm.logpdf(np.asarray(action), means, stds).sum(axis=1)
@@ -29,7 +29,7 @@ def test_a_gaussian_is_scipys(gaussian: Intent):
     np.testing.assert_allclose(GAUSSIAN.entropy(gaussian), entropy, rtol=1e-6)
 
 
-def test_a_categorical_is_scipys(categorical: Intent):
+def test_a_categorical_is_scipys(categorical: PolicyOutputs):
     action = jnp.array([[0.0], [3.0], [1.0], [2.0], [2.0]])
     shares = special.softmax(np.asarray(categorical.outputs, np.float64), axis=1)
     taken = shares[np.arange(5), np.asarray(action[:, 0], int)]
@@ -40,8 +40,8 @@ def test_a_categorical_is_scipys(categorical: Intent):
     )
 
 
-def test_a_categorical_diverges_as_scipys(categorical: Intent):
-    old = Intent(jnp.flip(categorical.outputs, 0), NOTHING)
+def test_a_categorical_diverges_as_scipys(categorical: PolicyOutputs):
+    old = PolicyOutputs(jnp.flip(categorical.outputs, 0), NOTHING)
     new_shares, old_shares = (
         special.softmax(np.asarray(one.outputs, np.float64), axis=1) for one in (categorical, old)
     )
@@ -56,16 +56,19 @@ def test_a_gaussian_diverges_as_its_integral_says():
     log_ratio = lambda x: stats.norm.logpdf(x, *new) - stats.norm.logpdf(x, *old)  # noqa: E731
     expected, _ = integrate.quad(lambda x: stats.norm.pdf(x, *new) * log_ratio(x), -9, 9)
     ours = GAUSSIAN.divergence(
-        *(Intent(jnp.array([[m]]), jnp.log(jnp.array([s]))) for m, s in (new, old))
+        *(PolicyOutputs(jnp.array([[m]]), jnp.log(jnp.array([s]))) for m, s in (new, old))
     )
     np.testing.assert_allclose(ours, [expected], rtol=1e-5)
 
 
-def test_divergences_of_independent_numbers_add_up(gaussian: Intent):
-    old = Intent(gaussian.outputs + 0.5, gaussian.log_std - 0.2)
+def test_divergences_of_independent_numbers_add_up(gaussian: PolicyOutputs):
+    old = PolicyOutputs(gaussian.outputs + 0.5, gaussian.log_std - 0.2)
     parts = [
         GAUSSIAN.divergence(
-            *(Intent(one.outputs[:, [i]], one.log_std[jnp.array([i])]) for one in (gaussian, old))
+            *(
+                PolicyOutputs(one.outputs[:, [i]], one.log_std[jnp.array([i])])
+                for one in (gaussian, old)
+            )
         )
         for i in range(3)
     ]

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Acting, Algorithm, Transitions
-from fmarl.algorithms.networks import Network, outputs
+from fmarl.algorithms.networks import Network, forward
 from fmarl.algorithms.ppo import PPOConfig, make_ppo
 from fmarl.algorithms.trpo import TRPOConfig, make_trpo
 
@@ -34,7 +34,7 @@ def points(observation, action, is_discrete: bool):
 
 
 def chosen(acting: Acting, observation, noise, is_discrete: bool):
-    intended = outputs(Network(acting.weights, acting.biases), "tanh", observation)
+    intended = forward(Network(acting.weights, acting.biases), "tanh", observation)
     if is_discrete:
         return jnp.argmax(intended + noise, axis=1, keepdims=True).astype(jnp.float32)
     return intended + jnp.exp(acting.log_std)[None] * noise

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fmarl.algorithms.networks import init_network, outputs
+from fmarl.algorithms.networks import forward, init_network
 from fmarl.algorithms.normaliser import (
     SMALLEST_STD,
     Statistics,
@@ -75,9 +75,9 @@ def test_a_folded_network_does_with_raw_rows_what_it_did_with_normalised_ones():
     network = init_network(jax.random.key(0), (3, 8, 2), output_gain=1.0)
     network = network._replace(biases=(jnp.full(8, 0.3), network.biases[1]))
     rows, statistics = rows_of(0), after(rows_of(0))
-    folded = outputs(fold(statistics, network), "tanh", rows)
+    folded = forward(fold(statistics, network), "tanh", rows)
     np.testing.assert_allclose(
-        folded, outputs(network, "tanh", normalise(statistics, rows)), atol=2e-5
+        folded, forward(network, "tanh", normalise(statistics, rows)), atol=2e-5
     )
     assert fold(None, network) is network
 

@@ -8,13 +8,13 @@ import numpy as np
 import optax
 import pytest
 
-from fmarl.algorithms.actor_critic import Blueprint, intent, values
+from fmarl.algorithms.actor_critic import NetworkSpec, policy_outputs, values
 from fmarl.algorithms.advantage import normalised, weighted_mean
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Algorithm
-from fmarl.algorithms.experience import judged, minibatch, minibatch_rows
 from fmarl.algorithms.normaliser import normalise, seen
 from fmarl.algorithms.on_policy import Memory
+from fmarl.algorithms.on_policy_batch import judged, minibatch, minibatch_rows
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.ppo import Learner, PPOConfig, clipped_loss, make_ppo, ppo_gradient, ppo_loss
 from fmarl.errors import BadInput
@@ -36,13 +36,13 @@ def ppo(is_discrete: bool = False, optimiser: str = "sgd", **settings: Any) -> A
 
 
 def learner_of(algorithm_config: PPOConfig, is_discrete: bool = False) -> Learner:
-    blueprint = Blueprint(
+    spec = NetworkSpec(
         observation_size=OBSERVATION_SIZE,
         num_actions=2,
         is_discrete=is_discrete,
         agent=AgentConfig(hidden=(8, 8)),
     )
-    return Learner(algorithm_config, blueprint, optimiser("sgd"))
+    return Learner(algorithm_config, spec, optimiser("sgd"))
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["gaussian", "categorical"])
@@ -80,16 +80,16 @@ def test_numbers_worth_plotting_are_there(once):
 @pytest.mark.parametrize("is_discrete", [False, True])
 def test_at_the_start_the_clipped_gradient_is_that_of_an_advantage_actor_critic(is_discrete):
     learner = learner_of(PPOConfig(entropy_weight=0.1, value_weight=0.3), is_discrete)
-    blueprint, slot = learner.blueprint, random_slot(3, is_discrete=is_discrete, present=0.7)
+    spec, slot = learner.spec, random_slot(3, is_discrete=is_discrete, present=0.7)
     parameters, _ = begun(ppo(is_discrete))
-    experience = judged(blueprint, parameters, None, slot, 1.0)
+    experience = judged(spec, parameters, None, slot, 1.0)
 
     def actor_critic_loss(place):
-        intended = intent(blueprint, place, slot.observation)
-        log_probability = blueprint.distribution.log_probability(intended, slot.action)
+        intended = policy_outputs(spec, place, slot.observation)
+        log_probability = spec.distribution.log_probability(intended, slot.action)
         advantage = normalised(experience.advantage, experience.weight)
-        error = values(blueprint, place.critic, slot.observation) - experience.value_target
-        bonus = blueprint.distribution.entropy(intended)
+        error = values(spec, place.critic, slot.observation) - experience.value_target
+        bonus = spec.distribution.entropy(intended)
         rows = -advantage * log_probability + 0.3 * error**2 - 0.1 * bonus
         return weighted_mean(rows, experience.weight)
 
@@ -102,7 +102,7 @@ def test_at_the_start_the_clipped_gradient_is_that_of_an_advantage_actor_critic(
 def test_the_loss_weighs_policy_critic_and_entropy():
     learner = learner_of(PPOConfig(entropy_weight=0.1, value_weight=0.3))
     parameters, _ = begun(ppo())
-    experience = judged(learner.blueprint, parameters, None, random_slot(1), 1.0)
+    experience = judged(learner.spec, parameters, None, random_slot(1), 1.0)
     loss, parts = ppo_loss(learner, parameters, experience)
     expected = parts["policy_loss"] + 0.3 * parts["value_loss"] - 0.1 * parts["entropy"]
     assert loss == pytest.approx(float(expected))
@@ -114,14 +114,14 @@ def test_nothing_is_gained_beyond_the_clip_range():
     learner = learner_of(PPOConfig(normalise_advantages=False))
     parameters, _ = begun(ppo())
     slot = jax.tree.map(lambda column: column[:4], random_slot(1))
-    experience = judged(learner.blueprint, parameters, None, slot, 1.0)
+    experience = judged(learner.spec, parameters, None, slot, 1.0)
     ratio = jnp.array([1.5, 1.5, 0.5, 0.5])
     experience = eqx.tree_at(
         lambda rows: (rows.log_probability, rows.advantage),
         experience,
         (experience.log_probability - jnp.log(ratio), jnp.array([1.0, -1.0, 1.0, -1.0])),
     )
-    intended = intent(learner.blueprint, parameters, experience.observation)
+    intended = policy_outputs(learner.spec, parameters, experience.observation)
     loss, metrics = clipped_loss(learner, intended, experience)
     np.testing.assert_allclose(loss, -(1.2 - 1.5 + 0.5 - 0.8) / 4, rtol=1e-5)
     assert metrics["clip_fraction"] == 1
@@ -152,7 +152,7 @@ def test_every_pass_takes_each_row_once():
 def test_a_number_past_the_end_is_a_row_that_weighs_nothing():
     slot = random_slot()
     parameters, _ = begun(ppo())
-    experience = judged(learner_of(PPOConfig()).blueprint, parameters, None, slot, 1.0)
+    experience = judged(learner_of(PPOConfig()).spec, parameters, None, slot, 1.0)
     picked = minibatch(experience, jnp.array([3, NUM_ROWS, 1]))
     assert picked.weight.tolist() == [1, 0, 1]
     assert picked.advantage.tolist() == [experience.advantage[3], 0, experience.advantage[1]]

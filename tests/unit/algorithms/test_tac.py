@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Transitions
-from fmarl.algorithms.log_std_range import log_std_of
-from fmarl.algorithms.networks import outputs
+from fmarl.algorithms.log_std import log_std_of
+from fmarl.algorithms.networks import forward
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.replay import append, sample, samples_of
-from fmarl.algorithms.squashed import draw, squashed
+from fmarl.algorithms.squashed_gaussian import draw, squashed
 from fmarl.algorithms.tac import make_tac
 from fmarl.algorithms.tac_config import TACConfig
 from fmarl.algorithms.tac_losses import Minibatch, gradients, losses
-from fmarl.engine.acting import Policy, PolicyParameters, check_policy
 from fmarl.errors import BadInput
+from fmarl.rollout.policy import Policy, PolicyParameters, check_policy
 from fmarl.worlds.world import WorldSpec
 from golden.sac.compare import RECORDS, assert_same_as_sac, read
 
@@ -250,14 +250,14 @@ def test_the_entropy_reported_is_the_policys():
 
     _, metrics = losses(TACConfig(entropic_index=2.0), AGENT, parameters, memory.target, batch)
 
-    policy = squashed(outputs(parameters.policy, "tanh", slot.observation))
+    policy = squashed(forward(parameters.policy, "tanh", slot.observation))
     _, log_densities = draw(policy, batch.noise)
     expected = 1 - np.exp(np.asarray(log_densities).sum(axis=1)).mean()  # −ln_2 x = 1 − x
     assert float(metrics["entropy"]) == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_policy_begins_with_the_width_asked_for():
-    policy = squashed(outputs(begun()[0].policy, AGENT.activation, slot_of(1).observation))
+    policy = squashed(forward(begun()[0].policy, AGENT.activation, slot_of(1).observation))
     np.testing.assert_allclose(policy.log_std, SMALL.initial_log_std, atol=0.2)
     np.testing.assert_allclose(policy.mean, 0, atol=0.05)
     assert log_std_of(0.0) < -8  # where it would begin without asking
@@ -382,7 +382,7 @@ def _learned(algorithm, state, key):
 def _repeated(parameters, key, chance):
     seen_key, noise_key = jax.random.split(key)
     seen = jax.random.uniform(seen_key, (100, 1), minval=-1, maxval=1)
-    policy = squashed(outputs(parameters.policy, "tanh", seen))
+    policy = squashed(forward(parameters.policy, "tanh", seen))
     action, _ = draw(policy, chance * jax.random.normal(noise_key, (100, 1)))
     ended = jnp.full(100, True)
     reward = -((action - seen) ** 2)[:, 0]

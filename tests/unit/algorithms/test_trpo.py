@@ -8,10 +8,10 @@ import optax
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from fmarl.algorithms.actor_critic import Blueprint
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.actor_critic import NetworkSpec
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Algorithm
-from fmarl.algorithms.experience import judged
+from fmarl.algorithms.on_policy_batch import judged
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.trpo import Learner, TRPOConfig, make_trpo, trust_region
 from fmarl.algorithms.trust_region import Region, curvature_product
@@ -28,9 +28,9 @@ def trpo(is_discrete: bool = False, **settings: Any) -> Algorithm:
 
 
 def region_of(is_discrete: bool, parameters, slot) -> Region:
-    blueprint = Blueprint(is_discrete=is_discrete, agent=AGENT, **SHAPES)
-    learner = Learner(TRPOConfig(), blueprint, optimiser("adam"))
-    experience = judged(blueprint, parameters, None, slot, 1.0)
+    spec = NetworkSpec(is_discrete=is_discrete, agent=AGENT, **SHAPES)
+    learner = Learner(TRPOConfig(), spec, optimiser("adam"))
+    experience = judged(spec, parameters, None, slot, 1.0)
     return trust_region(learner, parameters, experience)
 
 

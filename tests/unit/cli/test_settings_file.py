@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from fmarl.cli import settings_file
-from fmarl.cli.setting import Setting
+from fmarl.cli.bounds_setting import Setting
 from fmarl.cli.settings_file import read_settings
 from fmarl.errors import BadInput
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fmarl.cluster.fault_file import read_faults
-from fmarl.cluster.faults import PERIOD, STEP, UPLOAD, WORDS, Fault, FaultPlan, find
+from fmarl.cluster.faults.file import read_faults
+from fmarl.cluster.faults.plan import PERIOD, STEP, UPLOAD, WORDS, Fault, FaultPlan, find
 from fmarl.errors import BadInput
 
 EXAMPLE = """

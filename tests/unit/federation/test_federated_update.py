@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fmarl.federation.delay import Mail, by_mail
+from fmarl.federation.delayed import Mail, by_mail
 from fmarl.federation.method import make_method, padded
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.federation.update import federated_update, make_stages, neighbours

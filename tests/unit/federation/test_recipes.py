@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.federation.absence import without
 from fmarl.federation.ledger import Ledger, MessageSizes, after_slot, bytes_sent, empty_ledger
 from fmarl.federation.method import Method
+from fmarl.federation.missing_agents import without
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 
 

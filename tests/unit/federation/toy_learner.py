@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fmarl.algorithms.optimisers import optimiser
-from fmarl.federation.delay import empty_mail
+from fmarl.federation.delayed import empty_mail
 from fmarl.federation.method import Method
 from fmarl.federation.update import Learner, TrainState, federated_update, make_stages
 from oracles.slots import bumpy_gradient

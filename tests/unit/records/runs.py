@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fmarl.records.checkpoint import read_checkpoint, write_checkpoint
-from fmarl.records.description import describe_run
+from fmarl.records.run_description import describe_run
 from fmarl.records.run_folder import create_run
 
 

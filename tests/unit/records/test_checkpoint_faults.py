@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmarl.records import durable
+from fmarl.records import atomic_files as durable
+from fmarl.records.atomic_files import DiskTrouble
 from fmarl.records.checkpoint import (
     NoGoodCheckpoint,
     newest_checkpoint,
     read_checkpoint,
     write_checkpoint,
 )
-from fmarl.records.durable import DiskTrouble
 from fmarl.records.note import Note
 from unit.records.faults import Faults, disk_full, each_in_turn
 from unit.records.processes import python
@@ -140,7 +140,7 @@ import os, sys
 from itertools import count
 from pathlib import Path
 from shutil import copytree
-from fmarl.records import durable
+from fmarl.records import atomic_files as durable
 from unit.records.faults import Faults, kill
 from unit.records.runs import write
 

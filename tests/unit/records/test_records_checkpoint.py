@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
+from fmarl.records.atomic_files import DiskTrouble
 from fmarl.records.checkpoint import (
     NoGoodCheckpoint,
     newest_checkpoint,
@@ -14,7 +15,6 @@ from fmarl.records.checkpoint import (
     write_checkpoint,
 )
 from fmarl.records.checkpoint_file import DTYPES
-from fmarl.records.durable import DiskTrouble
 from fmarl.records.note import CHECKPOINT_CORRUPT
 from fmarl.records.strict_json import seal
 from unit.records.runs import assert_good, assert_same, make_run, names, state, write

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.records import durable, run_folder
-from fmarl.records.description import describe_run, git_commit, installed_versions
+from fmarl.records import atomic_files as durable
+from fmarl.records import run_folder
+from fmarl.records.run_description import describe_run, git_commit, installed_versions
 from fmarl.records.run_folder import (
     FolderTaken,
     RunFolder,
@@ -57,7 +58,7 @@ def test_the_commit_is_known_in_a_checkout_and_only_there(tmp_path: Path):
 
 
 def test_what_is_not_installed_has_no_version(monkeypatch):
-    monkeypatch.setattr("fmarl.records.description.PACKAGES", ("numpy", "no-such-package"))
+    monkeypatch.setattr("fmarl.records.run_description.PACKAGES", ("numpy", "no-such-package"))
     assert installed_versions().keys() == {"python", "numpy"}
 
 

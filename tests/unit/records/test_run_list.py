@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.records.lines import LineWriter
+from fmarl.records.jsonl import LineWriter
 from fmarl.records.lock import hold
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.run_list import list_runs

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
-from fmarl.engine.constants import Constants, estimate_constants
+from fmarl.engine.estimate_constants import Constants, estimate_constants
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin
 from fmarl.errors import BadInput
@@ -23,8 +23,8 @@ from fmarl.report.bound_curve import (
     read_constants,
     why_no_bound,
 )
-from fmarl.report.measured import measured
-from fmarl.report.recorded_run import RecordedRun, read_recorded_run
+from fmarl.report.run_reader import RecordedRun, read_recorded_run
+from fmarl.report.utility_row import measured
 from fmarl.reproduce.bound_check import check_bound
 from unit.report.small_runs import EPOCHS, SLOTS, plain, road, write_run
 

@@ -9,8 +9,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from fmarl.report.curves import Panel, Series, draw_panels
-from fmarl.report.forest import Effect, draw_forest
-from fmarl.report.sheet import ONE_COLUMN, TWO_COLUMNS, figure_bytes
+from fmarl.report.forest_plot import Effect, draw_forest
+from fmarl.report.mpl_style import ONE_COLUMN, TWO_COLUMNS, figure_bytes
 from fmarl.report.statistics import Interval
 
 NAN = float("nan")

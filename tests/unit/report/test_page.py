@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from fmarl.errors import BadInput
-from fmarl.report.forest import Effect, draw_forest
+from fmarl.report.forest_plot import Effect, draw_forest
 from fmarl.report.page import (
     POLICY,
     Block,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.engine.constants import Constants
+from fmarl.engine.estimate_constants import Constants
 from fmarl.records.run_folder import RunFolder
 from fmarl.records.strict_json import seal
 from fmarl.report.page import POLICY

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from fmarl.report.comparisons import compare
-from fmarl.report.measured import cost_of
-from fmarl.report.recorded_run import RecordedRun, read_recorded_run
+from fmarl.report.run_reader import RecordedRun, read_recorded_run
 from fmarl.report.run_scores import (
     Range,
     as_calculated,
@@ -19,6 +18,7 @@ from fmarl.report.run_scores import (
     score,
 )
 from fmarl.report.run_set import Group, read_run_set
+from fmarl.report.utility_row import cost_of
 from unit.report.small_runs import RISING, road, seeds, shifted, write_run
 
 

@@ -3,17 +3,19 @@
 import numpy as np
 import pytest
 
-from fmarl.algorithms.agent import AgentConfig
+from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
-from fmarl.engine.constants import Constants, estimate_constants
+from fmarl.engine.estimate_constants import Constants, estimate_constants
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import train
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import MethodConfig, make_from_config
-from fmarl.records.lines import read_lines
-from fmarl.report.measured import measured
+from fmarl.records.jsonl import read_lines
+from fmarl.report.utility_row import measured
 from fmarl.reproduce.bound_check import check_bound
-from fmarl.theory import corrected, exponential_decay, make_plan, printed
+from fmarl.theory import corrected_bounds as corrected
+from fmarl.theory import exponential_decay, make_plan
+from fmarl.theory import printed_bounds as printed
 from fmarl.theory.learning_rate import largest_learning_rate, largest_synchronised_learning_rate
 from fmarl.topology import constant_weights, graph_from_text
 

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from fmarl.cli.report import Report
+from fmarl.report.format import counted, with_interval
+from fmarl.report.mpl_style import Figure
 from fmarl.report.page import Section, Text
-from fmarl.report.sheet import Figure
 from fmarl.report.statistics import mean_interval
-from fmarl.report.wording import counted, with_interval
 from fmarl.reproduce.bound_section import bound_section
 from fmarl.reproduce.claims import CLAIMS
 from fmarl.reproduce.claims_section import effect_of
-from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_steps import step_rows
 from fmarl.reproduce.measured_table import measured_table
 from fmarl.reproduce.methods import (
@@ -27,10 +26,11 @@ from fmarl.reproduce.methods import (
     TAU_1_15,
     TAU_15,
 )
-from fmarl.reproduce.plan import PARTS, planned
 from fmarl.reproduce.results import read_about, read_results
+from fmarl.reproduce.run_plan import PARTS, planned
 from fmarl.reproduce.step_section import found, step_section
 from fmarl.reproduce.study import make_study
+from fmarl.reproduce.study_results import Evidence
 from fmarl.reproduce.variants_section import variants_section
 from fmarl.reproduce.verdicts import Verdict, together, weakest
 from unit.reproduce.reading import tables_of, word_of

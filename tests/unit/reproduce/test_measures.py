@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmarl.engine.experiment import Experiment
-from fmarl.report.measured import Measured
+from fmarl.report.utility_row import Measured
 from fmarl.reproduce import measures
 from fmarl.reproduce.results import Result, result_of
 from unit.reproduce.made_up import record

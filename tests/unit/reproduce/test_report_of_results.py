@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from fmarl.reproduce import paper
-from fmarl.reproduce.document import FIGURES, STEPS, write_report
-from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.measured_table import MeasuredRow, measured_table
 from fmarl.reproduce.methods import TABLE_NAMES, name_of
+from fmarl.reproduce.report_page import FIGURES, STEPS, write_report
+from fmarl.reproduce.study_results import Evidence
 from fmarl.reproduce.verdicts import UNKNOWN
 from unit.reproduce.made_up import STUDY, evidence, noise
 

@@ -10,7 +10,7 @@ import pytest
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import train
 from fmarl.errors import BadInput
-from fmarl.reproduce.keys import key_of
+from fmarl.reproduce.result_keys import key_of
 from fmarl.reproduce.results import (
     ResultsFolder,
     adding_to,
@@ -22,7 +22,7 @@ from fmarl.reproduce.results import (
     summary,
     what_runs_here,
 )
-from unit.engine.small import toy
+from unit.engine.small_experiments import toy
 from unit.reproduce.made_up import STUDY, record
 
 ABOUT = {"profile": "quick", "variant": "standard", "code": "c0de", "versions": {"jax": "1"}}

@@ -9,13 +9,13 @@ from fmarl.federation.recipes import MethodConfig
 from fmarl.report.page import Table
 from fmarl.report.statistics import Interval
 from fmarl.reproduce import paper
-from fmarl.reproduce.drawings import figure_steps
-from fmarl.reproduce.evidence import Evidence
+from fmarl.reproduce.figures import figure_steps
 from fmarl.reproduce.measured_steps import line_through, step_rows
 from fmarl.reproduce.methods import TAU_1, TAU_10, TAU_15, name_of, table_methods
 from fmarl.reproduce.step_section import found, step_section
 from fmarl.reproduce.steps import step_share, with_full_steps
 from fmarl.reproduce.study import make_study
+from fmarl.reproduce.study_results import Evidence
 from unit.reproduce.made_up import STUDY, evidence, few_methods
 
 METHODS = table_methods(make_study("paper"))

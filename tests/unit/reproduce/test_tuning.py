@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from fmarl.reproduce.keys import key_of
 from fmarl.reproduce.methods import TAU_1, TAU_15, in_merge, on_seed
-from fmarl.reproduce.plan import planned
+from fmarl.reproduce.result_keys import key_of
 from fmarl.reproduce.results import Result, result_of
+from fmarl.reproduce.run_plan import planned
 from fmarl.reproduce.study import make_study
 from fmarl.reproduce.tuning import (
     TUNED,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fmarl.reproduce.evidence import Evidence
 from fmarl.reproduce.methods import DECAY_92, DECAY_95, DECAY_98, TAU_1, TAU_1_15, TAU_10, TAU_15
+from fmarl.reproduce.study_results import Evidence
 from fmarl.reproduce.variants_section import variants_section
 from unit.reproduce.made_up import few_methods
 from unit.reproduce.reading import tables_of, word_of

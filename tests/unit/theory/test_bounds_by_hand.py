@@ -20,7 +20,11 @@ from fmarl.theory import (
     utility,
 )
 from fmarl.theory import learning_rate as steps
-from fmarl.theory.exact import exact_gradient_norms, synchronised_average, weighted_average
+from fmarl.theory.exact_quadratic import (
+    exact_gradient_norms,
+    synchronised_average,
+    weighted_average,
+)
 
 # ηL = 0.1·2 = 0.2, ηLσ² = 0.6, η²L²σ² = 0.12, 2ΔF/(ηK) = 2·0.5/(0.1·20) = 0.5
 PROBLEM = Problem(smoothness=2.0, gradient_noise=3.0, initial_gap=0.5)

@@ -2,12 +2,12 @@ import networkx
 import pytest
 
 from fmarl.topology import (
-    best,
     best_contraction,
     best_graph,
     best_graph_with,
     complete,
     connected_graphs,
+    graph_search,
     star,
     to_networkx,
 )
@@ -43,16 +43,16 @@ def test_a_tree_budget_gives_the_star():
 
 
 def test_an_eighth_of_the_search_reaches_the_atlas_on_most_budgets_of_seven_agents(monkeypatch):
-    monkeypatch.setattr(best, "EXAMINED", 10_000)  # all of it reaches all sixteen, in 12 s
+    monkeypatch.setattr(graph_search, "EXAMINED", 10_000)  # all of it reaches all sixteen, in 12 s
     reached = 0
     for num_edges in range(6, 22):
-        found = best_contraction(best.search_graph(7, num_edges, num_edges, seed=0))
+        found = best_contraction(graph_search.search_graph(7, num_edges, num_edges, seed=0))
         reached += found <= 1.02 * best_contraction(best_graph_with(7, num_edges)) + 1e-12
     assert reached >= 14
 
 
 def test_the_search_with_a_free_number_of_edges_also_prefers_nine_to_ten():
-    assert best_contraction(best.search_graph(7, 6, 10, seed=0)) == pytest.approx(
+    assert best_contraction(graph_search.search_graph(7, 6, 10, seed=0)) == pytest.approx(
         0.4714045, abs=1e-7
     )
 
@@ -64,7 +64,7 @@ def test_the_search_finds_the_petersen_graph():
 
 
 def test_the_search_is_the_same_for_the_same_seed(monkeypatch):
-    monkeypatch.setattr(best, "EXAMINED", 10_000)
+    monkeypatch.setattr(graph_search, "EXAMINED", 10_000)
 
     assert best_graph(9, 14, seed=5) == best_graph(9, 14, seed=5)
 
@@ -73,7 +73,7 @@ def test_the_search_is_the_same_for_the_same_seed(monkeypatch):
 def test_a_short_search_keeps_the_number_of_edges_and_stays_connected(
     num_agents: int, num_edges: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(best, "EXAMINED", 10_000)
+    monkeypatch.setattr(graph_search, "EXAMINED", 10_000)
     graph = best_graph_with(num_agents, num_edges)
 
     assert graph.num_edges == num_edges

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from fmarl.web.feed import CHUNK_BYTES, Feed
+from fmarl.web.run_registry import Watched
 from fmarl.web.tail import Message
-from fmarl.web.watched import Watched
 
 
 async def take(events: AsyncIterator[bytes], wanted: int) -> list[bytes]:

@@ -11,7 +11,7 @@ from fmarl.engine.train import begin, train
 from fmarl.records.frames import write_frames
 from fmarl.records.lock import hold
 from fmarl.web.tail import Message, RunTail
-from unit.engine.small import toy
+from unit.engine.small_experiments import toy
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmarl import wire
-from fmarl.engine import protocol
-from fmarl.engine.acting import Policy, random_parameters
-from fmarl.engine.batch import empty_batch, epoch_start
+from fmarl.rollout import protocol
+from fmarl.rollout.batch import empty_batch, epoch_start
+from fmarl.rollout.policy import Policy, random_parameters
 from fmarl.wire import Garbled, Message, decode, encode
-from unit.engine.tiny_world import TinyWorld
+from unit.rollout.tiny_world import TinyWorld
 
 SPEC = TinyWorld("tiny").spec
 shapes = st.lists(st.integers(0, 4), max_size=4)

@@ -1,10 +1,10 @@
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.worlds.driving import FlowDriver
-from fmarl.worlds.figure_eight import FigureEight
-from fmarl.worlds.named import FAMILIES, WORLDS, make_world
 from fmarl.worlds.options import changed, parse_changes
+from fmarl.worlds.registry import FAMILIES, WORLDS, make_world
+from fmarl.worlds.sumo.figure_eight import FigureEight
+from fmarl.worlds.sumo.vehicles import FlowDriver
 
 
 def test_words_change_fields_of_nested_records_too():

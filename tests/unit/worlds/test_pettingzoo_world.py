@@ -12,8 +12,8 @@ from mpe2 import simple_spread_v3
 from pettingzoo import ParallelEnv
 
 from fmarl.errors import BadInput
+from fmarl.worlds.as_pettingzoo import parallel_env
 from fmarl.worlds.check import check_world
-from fmarl.worlds.parallel import parallel_env
 from fmarl.worlds.pettingzoo_world import pettingzoo_world
 from fmarl.worlds.spaces import derived_seed
 from fmarl.worlds.world import Step, World

@@ -9,7 +9,7 @@ import pytest
 
 from fmarl.errors import BadInput
 from fmarl.worlds.check import check_world
-from fmarl.worlds.named import make_world
+from fmarl.worlds.registry import make_world
 from fmarl.worlds.remote import RemoteWorld
 
 OPTIONS = {"num_agents": 3, "targets": [0.0, 1.0, 2.0], "reward_noise": 0.5, "epoch_steps": 20}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.worlds.roads import (
+from fmarl.worlds.sumo.roads import (
     compile_network,
     compiled_network,
     figure_eight_road,
@@ -15,9 +15,9 @@ from fmarl.worlds.roads import (
     merge_road,
     network_name,
 )
-from fmarl.worlds.roads import network as network_module
-from fmarl.worlds.roads.__main__ import PRESET_ROADS
-from fmarl.worlds.roads.network import SHIPPED
+from fmarl.worlds.sumo.roads import network as network_module
+from fmarl.worlds.sumo.roads.__main__ import PRESET_ROADS
+from fmarl.worlds.sumo.roads.network import SHIPPED
 
 
 @pytest.mark.parametrize("road", PRESET_ROADS, ids=network_name)

@@ -1,0 +1,153 @@
+"""A run as a report sees it: what its folder holds, read once and checked, good or not.
+
+Nothing here trains or knows of JAX; a run may be going on while it is read.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fmarl.errors import BadInput
+from fmarl.federation.recorded import RecordedMethod, read_method
+from fmarl.federation.run_labels import flat_settings, group_of
+from fmarl.records.atomic_files import read_whole, reason
+from fmarl.records.jsonl import read_lines
+from fmarl.records.lock import is_held
+from fmarl.records.run_folder import RunFolder, read_run
+from fmarl.records.run_list import state_of
+from fmarl.records.strict_json import LARGEST_SEALED, Malformed, unseal
+
+Line = Mapping[str, Any]
+
+COUNTS = ("uploads", "updates", "exchanges", "mixings")
+"""What the paper prices at C1, C2, W1 and W2, as lines of metrics call it."""
+NEEDED: dict[str, dict[str, type]] = {
+    "epoch": {name: int for name in (*COUNTS, "bytes_sent")},
+    "test": {"rewards": list, "crashed": list},
+    "baseline": {"rewards": list},
+    "start": {},
+}
+"""What lines of each kind must have beside `epoch` and `update_count`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedRun:
+    """One run."""
+
+    name: str
+    """Its folder, as seen from the folder that all runs of a report have in common."""
+    folder: Path
+    description: Mapping[str, Any]
+    """As `run.json` has it."""
+    lines: Sequence[Line]
+    """Its metrics so far."""
+    events: Mapping[str, int]
+    """How often each code of event was written."""
+    method: RecordedMethod | None
+    """How its agents learn together; None if it did not write that down."""
+    state: str
+    """not begun, running, done, stopped, killed or diverged."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The experiment, nested."""
+        return self.description["experiment"]
+
+    @cached_property
+    def flat(self) -> dict[str, Any]:
+        """The experiment, by the names of its flags."""
+        return flat_settings(self.settings)
+
+    @cached_property
+    def group(self) -> str:
+        """The same for repetitions of one experiment."""
+        return group_of(self.settings)
+
+    @property
+    def seed(self) -> int:
+        """What tells it from its repetitions."""
+        return self.settings.get("seed", 0)
+
+    @property
+    def epoch(self) -> int:
+        """How far it has come."""
+        return self.lines[-1]["epoch"] if self.lines else 0
+
+    @property
+    def num_epochs(self) -> int:
+        """How far it was to go."""
+        return self.settings.get("num_epochs", 0)
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has come that far."""
+        return 0 < self.num_epochs <= self.epoch
+
+    def of_kind(self, kind: str) -> list[Line]:
+        """Its lines of one kind, in order."""
+        return [line for line in self.lines if line["kind"] == kind]
+
+
+def read_recorded_run(folder: Path, name: str) -> RecordedRun:
+    """Read a run's folder; `BadInput` if a part of it is damaged."""
+    place, description = RunFolder(folder), read_run(folder)
+    held = is_held(folder)  # first: a run that ends while it is read was running
+    lines = read_lines(place.metrics).records
+    for line in lines:
+        _require_sound(line, place.metrics)
+    codes = [str(event.get("code", "?")) for event in read_lines(place.events).records]
+    run = RecordedRun(
+        name=name,
+        folder=folder,
+        description=description,
+        lines=lines,
+        events=dict(sorted(Counter(codes).items())),
+        method=recorded_method(place),
+        state="running" if held else "",
+    )
+    return run if held else replace(run, state=_state(run, codes))
+
+
+def sealed_facts(path: Path) -> dict[str, Any] | None:
+    """What a sealed file holds; None if there is no such file, `BadInput` if it is damaged."""
+    try:
+        return unseal(read_whole(path, LARGEST_SEALED))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _damaged(path, reason(error)) from None
+    except Malformed as problem:
+        raise _damaged(path, str(problem)) from None
+
+
+def _state(run: RecordedRun, codes: Sequence[str]) -> str:
+    """What has become of a run that nobody holds."""
+    found = state_of(run.folder, run.epoch, run.num_epochs)
+    if found != "stopped":
+        return found
+    if not run.lines:
+        return "not begun"
+    return "diverged" if codes[-1:] == ["NONFINITE"] else found
+
+
+def recorded_method(place: RunFolder) -> RecordedMethod | None:
+    """How the agents of a run learn together; None before it is known, and in older runs."""
+    facts = sealed_facts(place.method)
+    try:
+        return None if facts is None else read_method(facts)
+    except KeyError as missing:
+        raise _damaged(place.method, f"it has no {missing}") from None
+
+
+def _require_sound(line: Line, path: Path) -> None:
+    needed = {"epoch": int, "update_count": int, **NEEDED.get(str(line.get("kind")), {})}
+    for name, kind in needed.items():
+        if not isinstance(line.get(name), kind):
+            raise _damaged(path, f"a line of kind {line.get('kind')!r:.20} has no {name}")
+
+
+def _damaged(path: Path, why: str) -> BadInput:
+    return BadInput(f"{path} can not be read: {why}. Put the file back, or leave the run out.")

@@ -1,0 +1,203 @@
+"""Which runs a reproduction needs.
+
+Every figure and table names its experiments. Equal ones are run once, all of them on the first seed
+before any on the second, and what depends on other runs waits for these.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from fmarl.engine.experiment import Experiment
+from fmarl.errors import require
+from fmarl.reproduce import paper
+from fmarl.reproduce.bound_runs import BOUND_NAMES, bound_experiments, bound_sources
+from fmarl.reproduce.methods import (
+    ASY,
+    CONSENSUS,
+    CONSENSUS_1_15,
+    CONSENSUS_DENSE,
+    CONSENSUS_TWICE,
+    DECAY_92,
+    DECAY_95,
+    DECAY_98,
+    IRL,
+    SUMO,
+    SYN,
+    TABLE_NAMES,
+    TAU_1,
+    TAU_1_15,
+    TAU_5_15,
+    TAU_10,
+    TAU_10_15,
+    TAU_15,
+    Experiments,
+    at_rate,
+    baseline,
+    federated_or_not,
+    in_merge,
+    on_seed,
+    sample_run,
+    table_methods,
+)
+from fmarl.reproduce.result_keys import key_of
+from fmarl.reproduce.results import Result, ResultsFolder
+from fmarl.reproduce.study import Study
+from fmarl.reproduce.tuning import not_yet_tuned, tuned_experiments, tuning_experiments
+
+MERGE_SUMO = f"Merge {SUMO}"
+
+
+def figure_4(study: Study) -> Experiments:
+    """Effect of federation, and of delays on it."""
+    methods = {**table_methods(study), **federated_or_not(study), SUMO: baseline(study)}
+    return {name: methods[name] for name in (IRL, TAU_1, SYN, ASY, SUMO)}
+
+
+def figure_5(study: Study) -> Experiments:
+    """Two methods at four learning rates."""
+    methods = table_methods(study)
+    return {
+        rated(name, rate): at_rate(methods[name], rate)
+        for name in (TAU_1_15, DECAY_92)
+        for rate in paper.RATES
+    }
+
+
+def figure_6(study: Study) -> Experiments:
+    """Six panels: local updates, decay, consensus; and Merge under three algorithms."""
+    methods = table_methods(study)
+    names = [name for panel in FIGURE_6_PANELS.values() for name in panel]
+    merge = {**in_merge(study), MERGE_SUMO: baseline(study, "merge")}
+    return {**{name: methods[name] for name in names}, SUMO: baseline(study), **merge}
+
+
+def figure_7(study: Study) -> Experiments:
+    """NAS per unit of communication, of some of the methods."""
+    methods = table_methods(study)
+    return {name: methods[name] for name in FIGURE_7_NAMES}
+
+
+def table_4(study: Study) -> Experiments:
+    """The 13 methods of the table, and what SUMO reaches, for the claims about them."""
+    return {**table_methods(study), SUMO: baseline(study)}
+
+
+FIGURE_6_PANELS = {
+    "a": (TAU_1, TAU_10, TAU_15, TAU_10_15, TAU_5_15, TAU_1_15),
+    "b": (TAU_1_15, DECAY_98, DECAY_95, DECAY_92),
+    "c": (TAU_15, TAU_1_15, CONSENSUS, CONSENSUS_DENSE, CONSENSUS_TWICE, CONSENSUS_1_15),
+}
+"""Methods of the panels on Figure Eight."""
+
+FIGURE_7_NAMES = (TAU_1, TAU_10, TAU_1_15, DECAY_92, CONSENSUS, CONSENSUS_1_15)
+"""The paper shows "some representative methods", of which its text names these kinds."""
+
+PARTS: dict[str, Callable[[Study], Experiments]] = {
+    "fig4": figure_4,
+    "fig5": figure_5,
+    "fig6": figure_6,
+    "fig7": figure_7,
+    "table4": table_4,
+}
+"""From the word of the command line to the experiments of a figure or table."""
+
+
+def rated(name: str, rate: float) -> str:
+    """How a method at another learning rate is called.
+
+    >>> rated("IRL", 1e-3)
+    'IRL η=0.001'
+    """
+    return f"{name} η={rate:g}"
+
+
+class Task(NamedTuple):
+    """One run that is wanted."""
+
+    name: str
+    experiment: Experiment
+
+    @property
+    def key(self) -> str:
+        """What its result will be filed under."""
+        return key_of(self.experiment)
+
+
+def parts_of(word: str) -> list[str]:
+    """The figures and tables that a word of the command line stands for."""
+    known = ", ".join([*PARTS, "all"])
+    require(word in PARTS or word == "all", f"{word!r:.40}", f"one of {known}", "Use all.")
+    return list(PARTS) if word == "all" else [word]
+
+
+def seeds_of(study: Study, name: str) -> range:
+    """The seeds that are reported of a method."""
+    length = study.length
+    if name in BOUND_NAMES:
+        return range(length.bound_seeds)
+    return range(length.table_seeds if name in TABLE_NAMES else length.seeds)
+
+
+def planned(study: Study, parts: Iterable[str], results: Mapping[str, Result]) -> list[Task]:
+    """Every run that these parts need, each once, in the order in which they are best run.
+
+    With all parts come the runs about the bounds, and those in which each method has its own best
+    η; which that is becomes known when the runs that choose it are there.
+    """
+    words = list(parts)
+    tasks = [
+        Task(name, experiment) for word in words for name, experiment in PARTS[word](study).items()
+    ]
+    wanted = [Task("sample set", sample_run(study)), *_seeded(study, tasks)]
+    if _is_all(words):
+        wanted += _tasks(bound_sources(study))
+        wanted += _seeded(study, _tasks(bound_experiments(study)))
+        wanted += _tasks(tuning_experiments(study))
+        wanted += _seeded(study, _tasks(tuned_experiments(study, results)))
+    once: dict[str, Task] = {}
+    for task in wanted:
+        once.setdefault(task.key, task)
+    return list(once.values())
+
+
+def missing_tasks(
+    study: Study, parts: Iterable[str], results: Mapping[str, Result], place: ResultsFolder
+) -> list[Task]:
+    """Runs without a result; and those again whose sample set is needed and not there."""
+    tasks = planned(study, parts, results)
+    missing = [task for task in tasks if task.key not in results]
+    sources = {task.experiment.samples for task in missing}
+    again = [
+        task
+        for task in tasks
+        if task.key in sources and task.key in results and not place.has_samples(task.key)
+    ]
+    return again + missing
+
+
+def still_to_run(
+    study: Study, parts: Iterable[str], results: Mapping[str, Result], place: ResultsFolder
+) -> list[Experiment]:
+    """Every experiment that will be run from here to the end, as far as it can be foreseen."""
+    words = list(parts)
+    missing = [task.experiment for task in missing_tasks(study, words, results, place)]
+    return missing + (not_yet_tuned(study, results) if _is_all(words) else [])
+
+
+def _is_all(parts: Iterable[str]) -> bool:
+    return set(parts) == set(PARTS)
+
+
+def _seeded(study: Study, tasks: list[Task]) -> list[Task]:
+    """All tasks on the first seed, then all on the second: half of the work shows half of all."""
+    most = max(study.length.seeds, study.length.table_seeds)
+    return [
+        Task(f"{task.name} seed {seed}", on_seed(task.experiment, seed))
+        for seed in range(most)
+        for task in tasks
+        if seed in seeds_of(study, task.name)
+    ]
+
+
+def _tasks(experiments: Experiments) -> list[Task]:
+    return [Task(name, experiment) for name, experiment in experiments.items()]

@@ -1,0 +1,89 @@
+"""The runs of a study, found by the names that figures and claims use."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fmarl.engine.experiment import Experiment
+from fmarl.reproduce.bound_runs import BOUND_RATES, bound_experiments, bound_name
+from fmarl.reproduce.claims import BOUND_OF, MEASURED, Claim
+from fmarl.reproduce.measures import MEASURES
+from fmarl.reproduce.methods import SUMO, on_seed
+from fmarl.reproduce.result_keys import key_of
+from fmarl.reproduce.results import Result
+from fmarl.reproduce.run_plan import MERGE_SUMO, PARTS, seeds_of
+from fmarl.reproduce.study import Study
+from fmarl.reproduce.tuning import TUNED, tuned_experiments
+from fmarl.reproduce.verdicts import Verdict, decide, together
+
+
+class Evidence:
+    """What is known: all runs of a study that are there."""
+
+    def __init__(self, study: Study, results: Mapping[str, Result]) -> None:
+        self.study, self.results = study, results
+        self._experiments: dict[str, Experiment] = {
+            name: experiment
+            for experiments in PARTS.values()
+            for name, experiment in experiments(study).items()
+        }
+        self._experiments |= bound_experiments(study) | tuned_experiments(study, results)
+        self._found: dict[str, dict[int, Result]] = {}
+
+    def runs(self, name: str) -> dict[int, Result]:
+        """The runs of a method by seed; those of the seeds that are to be reported."""
+        if name not in self._found:
+            self._found[name] = self._find(name)
+        return self._found[name]
+
+    def level(self, world: str = "figure-eight") -> float:
+        """NAS that SUMO's own drivers reach; not a number if it was not measured."""
+        values = self.sumo(world)
+        return float(np.mean(values)) if values else float("nan")
+
+    def sumo(self, world: str = "figure-eight") -> list[float]:
+        """The same by seed: the tests of a run that obeys nobody, before it has learned."""
+        name = SUMO if world == "figure-eight" else MERGE_SUMO
+        return [float(result.curve[0]) for result in self.runs(name).values()]
+
+    def scores(self, name: str, measure: str) -> dict[int, float]:
+        """One number per seed."""
+        score, level = MEASURES[measure].score, self.level()
+        return {seed: score(result, level) for seed, result in self.runs(name).items()}
+
+    def tuned_scores(self, name: str, measure: str) -> dict[int, float]:
+        """The same with the method at its own best η."""
+        return self.scores(TUNED + name, measure)
+
+    def margins(self, name: str, rate: float) -> dict[int, float]:
+        """How far bounds lie above what was measured at this η; what was measured is the zero."""
+        if name == MEASURED:
+            return dict.fromkeys(range(self.study.length.bound_seeds), 0.0)
+        return self.scores(bound_name(name.removeprefix(BOUND_OF), rate), "bound")
+
+    def verdicts(self, claim: Claim, *, tuned: bool = False) -> list[Verdict]:
+        """What the runs say to each comparison of a claim; nothing where it does not apply."""
+        if tuned and claim.is_about_rates:
+            return []
+        scores = self.tuned_scores if tuned else self.scores
+        rate = BOUND_RATES[-1] if tuned else BOUND_RATES[0]
+
+        def found(name: str, measure: str) -> dict[int, float]:
+            return self.margins(name, rate) if measure == "bound" else scores(name, measure)
+
+        return [decide(comparison, found) for comparison in claim.comparisons]
+
+    def decisions(self, claim: Claim) -> list[str]:
+        """What becomes of a claim: at the paper's η, and with each method at its own best η."""
+        return [together(self.verdicts(claim, tuned=tuned)) for tuned in (False, True)]
+
+    def failed(self) -> list[Result]:
+        """Runs that ended before their time; they count, with their last test to the end."""
+        return [result for result in self.results.values() if result.failed]
+
+    def _find(self, name: str) -> dict[int, Result]:
+        experiment = self._experiments.get(name)
+        if experiment is None:
+            return {}
+        keys = {seed: key_of(on_seed(experiment, seed)) for seed in seeds_of(self.study, name)}
+        return {seed: self.results[key] for seed, key in keys.items() if key in self.results}

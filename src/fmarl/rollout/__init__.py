@@ -1,0 +1,1 @@
+"""How worlds are played, in worker processes that never load JAX."""

@@ -1,0 +1,81 @@
+"""From what a user types to a world: a road's word, `gym:ID`, `pettingzoo:MODULE`, or a toy."""
+
+import difflib
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from fmarl.errors import BadInput
+from fmarl.worlds.gymnasium_world import gymnasium_world
+from fmarl.worlds.pettingzoo_world import pettingzoo_world
+from fmarl.worlds.sumo import figure_eight, merge
+from fmarl.worlds.toy import bumpy_world, quadratic_world
+from fmarl.worlds.world import World
+
+WORLDS: dict[str, Callable[..., World]] = {
+    "figure-eight": figure_eight.make,
+    "merge": merge.make,
+    "toy-quadratic": quadratic_world,
+    "toy-bumpy": bumpy_world,
+}
+"""From the word of the command line to a function that makes the world."""
+
+ROADS = ("figure-eight", "merge")
+"""Worlds of traffic, whose reward is the normalised average speed (NAS), and which SUMO can drive
+by itself (`controlled=False`)."""
+
+FAMILIES: dict[str, Callable[..., World]] = {"gym": gymnasium_world, "pettingzoo": pettingzoo_world}
+"""Worlds of others, by the word before the colon; what follows it is their name."""
+
+
+def make_world(word: str, **options: Any) -> World:
+    """The world that a word names, with some of its options changed.
+
+    >>> with make_world("toy-quadratic", num_agents=3) as world:
+    ...     world.spec.num_agents
+    3
+    """
+    family, colon, name = word.partition(":")
+    if colon and family in FAMILIES:
+        return FAMILIES[family](name, **options)
+    if word not in WORLDS:
+        raise _unknown(word)
+    _check_options(WORLDS[word], options)
+    try:
+        return WORLDS[word](**options)
+    except (TypeError, ValueError) as problem:  # such as a word where a number belongs
+        if isinstance(problem, BadInput):
+            raise
+        raise BadInput(f"options {options!r:.60} are not allowed: {problem}. Change it.") from None
+
+
+def manual(word: str) -> str:
+    """What a world is: for a road the docstring of its file, for the others of their maker.
+
+    >>> manual("figure-eight").splitlines()[0]
+    'Figure Eight: 14 vehicles on a closed loop that crosses itself, half of them learning.'
+    """
+    maker = WORLDS.get(word) or FAMILIES.get(word.partition(":")[0])
+    if maker is None:
+        raise _unknown(word)
+    road = sys.modules[maker.__module__].__doc__ if maker.__name__ == "make" else None
+    return inspect.cleandoc(road or maker.__doc__ or "")
+
+
+def _check_options(maker: Callable[..., World], options: dict[str, Any]) -> None:
+    """Refuse a name that the maker does not take; makers of roads take any and check them."""
+    parameters = inspect.signature(maker).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        return
+    for name in options:
+        if name not in parameters:
+            close = difflib.get_close_matches(name, parameters, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(parameters)}."
+            raise BadInput(f"option {name!r:.40} is not known. {hint}")
+
+
+def _unknown(word: str) -> BadInput:
+    close = difflib.get_close_matches(word, WORLDS, n=1)
+    hint = f"Did you mean {close[0]}?" if close else "Or gym:CartPole-v1, pettingzoo:MODULE."
+    return BadInput(f"world {word!r:.60} is not known: {', '.join(WORLDS)}. {hint}")
