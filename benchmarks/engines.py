@@ -38,12 +38,10 @@ from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.run_context import Charge, Ticket, own_code
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.cluster.upload import PARAMETERS
-from fmarl.engine.compiled import make_program
-from fmarl.engine.course import NOBODY, Course
-from fmarl.engine.engine import EngineState
+from fmarl.engine.compiled import learning_keys, make_program
+from fmarl.engine.engine import NOBODY, EngineState, Schedule
 from fmarl.engine.experiment import Experiment, describe_experiment
-from fmarl.engine.local_engine import learning_keys
-from fmarl.engine.session import Session
+from fmarl.engine.train import Training
 from fmarl.federation.recipes import MethodConfig
 from fmarl.federation.update import neighbours
 
@@ -85,7 +83,7 @@ class Ours:
         charge = Charge(RUN_ID, describe_experiment(experiment), spec, own_code())
         self._cast = Cast(FaultPlan(), agents_per_actor=1, start_seconds=300.0)
         Company(self._cast, charge, AGENTS, ClusterSettings())
-        self._course = Course(experiment, spec)
+        self._course = Schedule(experiment, spec)
         program = make_program(experiment.make_algorithm(spec), AGENTS)
         state = program.init(self._course.method, learning_keys(experiment.seed)[1])
         self._kept, self._ticket = Kept(program, EngineState(state, [])), Ticket(0, 0)
@@ -248,7 +246,7 @@ def show_periods(name: str, experiment: Experiment, per_actor: int, periods: int
     settings = ClusterSettings(agents_per_actor=per_actor)
     on_ray = partial(RayEngine, settings=settings, run_id=RUN_ID)
     here, rays = os.getpid(), children(os.getpid())
-    with Session(experiment) as alone, Session(experiment, on_ray) as together:
+    with Training(experiment) as alone, Training(experiment, on_ray) as together:
         sides = (
             (alone, {"here": [here], "world": [*children(here) - rays]}),
             (together, {"here": [here], "Ray": [*rays], **actors(together)}),
@@ -266,7 +264,7 @@ def show_periods(name: str, experiment: Experiment, per_actor: int, periods: int
     print(f"    on Ray to in process: {other.wall / one.wall:.2f}; {bits}")
 
 
-def actors(session: Session) -> dict[str, list[int]]:
+def actors(session: Training) -> dict[str, list[int]]:
     """Processes of a session on the cluster, by part; a world has one of its own."""
     found: dict[str, list[int]] = {"agents": [], "world": [], "virtual": []}
     for event in session.engine.events():
@@ -287,9 +285,9 @@ def show(name: str, spent: Spent, units: int) -> None:
     print(f"  {name:34}{spent.wall:10.0f}{1e3 * spent.wall / units:13.0f}{cpu}")
 
 
-def period_of(session: Session, processes: dict[str, list[int]]) -> Spent:
+def period_of(session: Training, processes: dict[str, list[int]]) -> Spent:
     """Live through one period."""
-    end = session.course.period_end(session.update_count)
+    end = session.schedule.period_end(session.update_count)
     before = {part: cpu_seconds(pids) for part, pids in processes.items()}
     begun = time.perf_counter()
     while session.update_count < end:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fmarl.rollout import policy as acting
+from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.pool import WorldPool
 from fmarl.rollout.protocol import WorldMaker
 from fmarl.worlds.sumo import figure_eight, merge
@@ -60,7 +61,7 @@ def play(
 def road(name: str) -> dict[str, float]:
     """A step alone, a step with the policy of all agents, and a reset."""
     with WORDS[name].make() as world:
-        parameters = acting.random_parameters(world.spec)._replace(
+        parameters = random_parameters(world.spec)._replace(
             log_std=np.full((world.spec.num_agents, 1), -1.0, dtype=np.float32)
         )
         policy = acting.bind(acting.Policy("sampled", parameters), world.spec)
@@ -132,7 +133,7 @@ def workers() -> tuple[float, float]:
     maker = WorldMaker("figure-eight", {}, "fmarl.worlds.registry:make_world")
     times: tuple[list[float], list[float]] = ([], [])
     with WorldPool([maker], run_seed=0) as one, WorldPool([maker] * 2, run_seed=0) as two:
-        policy = acting.Policy("sampled", acting.random_parameters(one.specs[0]))
+        policy = acting.Policy("sampled", random_parameters(one.specs[0]))
         for _ in range(SLOTS):
             for rollout, taken in zip((one, two), times, strict=True):
                 start = time.perf_counter()

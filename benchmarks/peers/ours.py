@@ -30,6 +30,7 @@ from fmarl.engine.session import Session
 from fmarl.engine.train import train
 from fmarl.rollout import play as worker
 from fmarl.rollout import policy as acting
+from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.seeds import epoch_seed
 from fmarl.settings_io import from_plain
 from fmarl.worlds.registry import make_world
@@ -132,7 +133,7 @@ def bare() -> None:
 
 def _recording(world: World, run_seed: int = 0) -> tuple[int, np.ndarray]:
     """What agents that have learned nothing do in an epoch that has no accident, and its seed."""
-    policy = acting.Policy("sampled", acting.random_parameters(world.spec))
+    policy = acting.Policy("sampled", random_parameters(world.spec))
     player = worker.start(world, run_seed)
     batch = worker.play_slot(player, policy, 0, world.spec.epoch_steps - 1)
     if batch.over.any():

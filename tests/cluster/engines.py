@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 from fmarl.cluster.faults.plan import Fault, FaultPlan
 from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
-from fmarl.engine.engine import MakeEngine
+from fmarl.engine.engine import LocalEngine, MakeEngine
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.local_engine import LocalEngine, nobody
 from fmarl.engine.train import begin, resume
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.jsonl import read_lines
-from fmarl.records.run_folder import RunFolder, read_run
+from fmarl.records.run_folder import RunFolder
 
 SYNC_PERIOD = 4
 
@@ -66,7 +65,8 @@ def in_one_process(
     if isinstance(away, dict):
         absent = {period: frozenset(agents) for period, agents in away.items()}
         away = lambda period: absent.get(period, frozenset())  # noqa: E731
-    return _ended(begin(experiment, folder), partial(LocalEngine, away=away or nobody))
+    make_engine = LocalEngine if away is None else partial(LocalEngine, absent=away)
+    return _ended(begin(experiment, folder), make_engine)
 
 
 def on_ray(folder: Path, experiment: Experiment, *faults: Fault, **settings: Any) -> Ended:
@@ -77,8 +77,7 @@ def on_ray(folder: Path, experiment: Experiment, *faults: Fault, **settings: Any
 def go_on_on_ray(folder: Path, *faults: Fault, **settings: Any) -> Ended:
     """A run that was begun, on the cluster."""
     made = ClusterSettings(plan=FaultPlan(tuple(faults)), **settings)
-    run_id = read_run(folder)["run_id"]
-    return _ended(folder, partial(RayEngine, settings=made, run_id=run_id))
+    return _ended(folder, partial(RayEngine, settings=made))
 
 
 def absences(events: list[dict[str, Any]], sync_period: int = SYNC_PERIOD) -> dict[int, set[int]]:

@@ -32,7 +32,7 @@ from fmarl.cluster.settings import ClusterSettings
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin, resume
 from fmarl.records.jsonl import read_lines
-from fmarl.records.run_folder import RunFolder, read_run
+from fmarl.records.run_folder import RunFolder
 
 MOST_GROWTH = 10.0
 """MiB in 1,000 periods. One agent with its optimiser, kept by mistake each time, would be 100. The
@@ -75,8 +75,8 @@ def soak(folder: Path, periods: int, seed: int) -> Soaked:
     plan = FaultPlan(tuple(fault for _, some in faults for fault in some))
     watch, engines = Watch(path), []
 
-    def make_engine(experiment: Experiment) -> RayEngine:
-        engines.append(RayEngine(experiment, ClusterSettings(plan=plan), read_run(path)["run_id"]))
+    def make_engine(experiment: Experiment, run_id: str) -> RayEngine:
+        engines.append(RayEngine(experiment, run_id, ClusterSettings(plan=plan)))
         return engines[-1]
 
     begun = time.monotonic()

@@ -6,7 +6,7 @@ from cluster.engines import absences, in_one_process, longer, on_ray, toy
 from fmarl.cluster.faults.plan import Fault
 from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
-from fmarl.engine.session import Session
+from fmarl.engine.train import Training
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("cluster")]
 
@@ -74,14 +74,14 @@ def test_what_agents_hand_over_is_what_the_ledger_counts(tmp_path, algorithm):
     )
     engines = []
 
-    def make_engine(given):
-        engines.append(RayEngine(given, ClusterSettings(), "a run"))
+    def make_engine(given, run_id):
+        engines.append(RayEngine(given, "a run", ClusterSettings()))
         return engines[0]
 
-    with Session(experiment, make_engine) as session:
-        while not session.finished:
-            list(session.advance())
-        sizes, counted = session.program.sizes, session.epoch_record()
+    with Training(experiment, make_engine) as training:
+        while not training.finished:
+            list(training.advance())
+        sizes, counted = training.program.sizes, training.ledger().totals()
     sent = engines[0].sent
     assert (sent.uploads, sent.exchanges) == (counted["uploads"], counted["exchanges"])
     assert sent.upload_bytes == counted["uploads"] * sizes.upload

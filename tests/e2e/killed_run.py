@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from fmarl.engine import run_writer as writer
 from fmarl.engine import train
-from fmarl.engine.local_engine import LocalEngine
+from fmarl.engine.engine import LocalEngine
 from fmarl.records import checkpoint
 from fmarl.rollout import supervisor as keeper
 
@@ -49,7 +49,7 @@ def arm(point: str, slot: int) -> None:
         before(
             keeper.WorldSupervisor,
             "answer",
-            lambda world: bool(world._wanted) and world._slot == slot,
+            lambda world: world.slot == slot,
         )
     elif point == "after-learning":
         after(LocalEngine, "learn", lambda engine, update_count, *_: update_count == slot)
@@ -57,7 +57,7 @@ def arm(point: str, slot: int) -> None:
         name = f"{slot:09}.json"
         before(checkpoint, "publish", lambda path: path.name == name)
     else:
-        after(writer.RunWriter, "save", lambda run, memory: int(memory.state.update_count) == slot)
+        after(writer.RunWriter, "save", lambda run, state: int(state.learned.update_count) == slot)
 
 
 if __name__ == "__main__":

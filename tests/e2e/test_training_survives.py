@@ -27,7 +27,7 @@ def _workers() -> list[int]:
     return [
         int(child)
         for child in children
-        if b"fmarl.rollout.worker_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"fmarl.rollout.play" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
 
 

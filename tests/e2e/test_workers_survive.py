@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from fmarl.rollout.play import play_slot, start
-from fmarl.rollout.policy import Policy, random_parameters
+from fmarl.rollout.policy import Policy
+from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.pool import WorldPool
 from fmarl.rollout.protocol import WorldMaker
 from fmarl.rollout.supervisor import RestartPolicy
@@ -155,7 +156,7 @@ CLINGING = textwrap.dedent(
     import fcntl, sys, time
     if sys.argv[2] == "thread":
         del fcntl.F_SETSIG
-    from fmarl.rollout.worker_main import die_with_parent
+    from fmarl.child_process import die_with_parent
     die_with_parent(int(sys.argv[1]))
     print("ready", flush=True)
     time.sleep(60)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import fmarl
-from fmarl.engine.local_engine import policies_of
+from fmarl.engine.engine import policies_of
 from fmarl.engine.run_state import from_arrays
 from fmarl.engine.sample_set import read_samples
-from fmarl.engine.session import Session
+from fmarl.engine.train import Training
 from fmarl.records.checkpoint import read_checkpoint
 from fmarl.records.run_folder import read_run
 from fmarl.rollout.policy import Policy, bind, clipped
@@ -62,9 +62,9 @@ def train(task: Task, seed: int) -> Trained:
 def _learned(run: fmarl.Run) -> tuple[Policy, WorldSpec]:
     """What agents act with in tests, from the newest checkpoint."""
     saved = read_checkpoint(run.folder, read_run(run.folder)["run_id"])
-    with Session(run.experiment) as blank:
-        state = from_arrays(blank.at_rest(), saved.arrays, saved.facts["memory"]).state
-        acting = blank.program.mean_acting(blank.method, state)
+    with Training(run.experiment) as blank:
+        state = from_arrays(blank.state(), saved.arrays, saved.facts["memory"]).learned
+        acting = blank.program.mean_acting(blank.schedule.method, state)
         [policy] = policies_of(blank.algorithm, blank.algorithm.exploits, acting, 1)
         return policy, blank.spec
 

@@ -8,11 +8,9 @@ from fmarl.cluster.faults.file import read_faults
 from fmarl.cluster.faults.plan import FaultPlan
 from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
-from fmarl.engine.engine import MakeEngine
-from fmarl.engine.local_engine import LocalEngine
+from fmarl.engine.engine import LocalEngine, MakeEngine
 from fmarl.errors import BadInput, require
 from fmarl.launch.base import Engine, require_places
-from fmarl.records.run_folder import read_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +46,11 @@ class Where:
         require(alone, what, "for one run at a time", "Leave it out, or train one run.")
         self._settings()
 
-    def make_engine(self, folder: Path) -> MakeEngine:
+    def make_engine(self) -> MakeEngine:
         """The engine of one run."""
         if self.engine == "in-process":
-            return partial(LocalEngine, away=self._plan().away)
-        return partial(RayEngine, settings=self._settings(), run_id=read_run(folder)["run_id"])
+            return partial(LocalEngine, absent=self._plan().away)
+        return partial(RayEngine, settings=self._settings())
 
     def _settings(self) -> ClusterSettings:
         return ClusterSettings(

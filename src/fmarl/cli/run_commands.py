@@ -82,8 +82,7 @@ def _alone(
         progress.update(follower.row)
 
     try:
-        make_engine = where.make_engine(folder)
-        run = resume(folder, listen=listen, force=force, make_engine=make_engine)
+        run = resume(folder, listen=listen, force=force, make_engine=where.make_engine())
     except tuple(EXIT_CODES) as problem:
         sys.stderr.write(f"fmarl: {problem}\n")
         return EXIT_CODES[type(problem)]

@@ -27,10 +27,9 @@ from fmarl.cluster.faults.plan import Fault
 from fmarl.cluster.faults.uploads import tampered
 from fmarl.cluster.run_context import Charge, Place, Superseded, Ticket, own_place
 from fmarl.cluster.upload import PARAMETERS, Upload, digest_of, make_upload
-from fmarl.engine.compiled import keep_compiled_programs, make_program
-from fmarl.engine.course import Course
+from fmarl.engine.compiled import keep_compiled_programs, learning_keys, make_program
+from fmarl.engine.engine import Schedule
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.local_engine import learning_keys
 from fmarl.federation.update import neighbours
 from fmarl.rollout.batch import columns_of, empty_batch
 from fmarl.worlds.world import WorldSpec
@@ -72,7 +71,7 @@ class LoneAgent:
         experiment = charge.opened()
         assert charge.spec is not None
         self._agent, self._run_id, self._faults = agent, charge.run_id, Misfortune(faults)
-        self._course = Course(experiment, charge.spec)
+        self._course = Schedule(experiment, charge.spec)
         algorithm = experiment.make_algorithm(charge.spec)
         keep_compiled_programs()
         self._program = make_program(algorithm, self._course.method.num_agents)

@@ -30,8 +30,8 @@ class Kept:
 
     def __init__(self, program: Program, rest: EngineState) -> None:
         self._program = program
-        self.update_count, self._mail = int(rest.state.update_count), rest.state.mail
-        self.selves, self.snapshots = selves_of(rest.state), list(rest.snapshots)
+        self.update_count, self._mail = int(rest.learned.update_count), rest.learned.mail
+        self.selves, self.snapshots = selves_of(rest.learned), list(rest.snapshots)
         """All agents, and where each world stands."""
         self._structure = jax.tree.structure(self.selves[0].memory)
         self.before = self.selves

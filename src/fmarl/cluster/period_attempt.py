@@ -13,8 +13,7 @@ from fmarl.cluster.inbox import Expected
 from fmarl.cluster.period_graph import Acts, Asked, Reference, Span, ask_for_period, uploaders
 from fmarl.cluster.virtual_agent import Collected
 from fmarl.cluster.world_actor import Played
-from fmarl.engine.course import Course
-from fmarl.engine.engine import Wanted
+from fmarl.engine.engine import Needs, Schedule
 from fmarl.errors import BadInput
 
 
@@ -43,7 +42,7 @@ class Means(NamedTuple):
 
     cast: Cast
     head: Head
-    course: Course
+    course: Schedule
     acts: Acts
     run_id: str
     pattern: dict[str, tuple[int, ...]]
@@ -55,7 +54,7 @@ class Means(NamedTuple):
 
 
 def attempt(
-    means: Means, kept: Kept, span: Span, begins: Sequence[Reference], wanted: Wanted
+    means: Means, kept: Kept, span: Span, begins: Sequence[Reference], wanted: Needs
 ) -> Brought:
     """Have a period played and averaged. `begins` is what each agent acts with at its start."""
     asked = ask_for_period(means.cast, means.course, means.acts, span, begins, wanted)

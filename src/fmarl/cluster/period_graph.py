@@ -11,8 +11,7 @@ import numpy as np
 
 from fmarl.cluster.actor_pool import Cast
 from fmarl.cluster.run_context import Ticket
-from fmarl.engine.course import Course
-from fmarl.engine.engine import Wanted
+from fmarl.engine.engine import Needs, Schedule
 from fmarl.federation.ledger import post
 from fmarl.federation.method import Method
 from fmarl.federation.update import neighbours
@@ -64,7 +63,7 @@ class Asked(NamedTuple):
 
 
 def ask_for_period(
-    cast: Cast, course: Course, acts: Acts, span: Span, acting: Sequence[Reference], wanted: Wanted
+    cast: Cast, course: Schedule, acts: Acts, span: Span, acting: Sequence[Reference], wanted: Needs
 ) -> Asked:
     """Ask for all slots of a period, given what each agent acts with at its start."""
     present = [agent for agent in range(len(acting)) if agent not in span.away]
@@ -102,7 +101,7 @@ def _ask_worlds(
 
 def _ask_agents(
     cast: Cast,
-    course: Course,
+    course: Schedule,
     span: Span,
     count: int,
     present: Sequence[int],
@@ -133,7 +132,7 @@ def _ask_agents(
 
 def _ask_for_ends(
     cast: Cast,
-    course: Course,
+    course: Schedule,
     span: Span,
     present: Sequence[int],
     outcome: dict[int, Reference],

@@ -26,11 +26,9 @@ from fmarl.cluster.period_graph import Acts, Reference, Span
 from fmarl.cluster.run_context import Charge, Ticket, own_code
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.cluster.world_actor import Played
-from fmarl.engine.compiled import keep_compiled_programs, make_program
-from fmarl.engine.course import Course
-from fmarl.engine.engine import EngineState, SlotResult, Wanted
+from fmarl.engine.compiled import keep_compiled_programs, learning_keys, make_program
+from fmarl.engine.engine import EngineState, Needs, Schedule, SlotResult
 from fmarl.engine.experiment import Experiment, describe_experiment
-from fmarl.engine.local_engine import learning_keys
 from fmarl.rollout.batch import Snapshot
 
 BEFORE = Ticket(-1, 0)
@@ -39,7 +37,7 @@ BEFORE = Ticket(-1, 0)
 class RayEngine:
     """Agents, worlds and the virtual agent as actors of a Ray cluster."""
 
-    def __init__(self, experiment: Experiment, settings: ClusterSettings, run_id: str) -> None:
+    def __init__(self, experiment: Experiment, run_id: str, settings: ClusterSettings) -> None:
         self._experiment, self._settings = experiment, settings
         self._charge = Charge(run_id, describe_experiment(experiment), None, own_code())
         with ExitStack() as opening:
@@ -55,23 +53,23 @@ class RayEngine:
         self.sent = Sent()
         """What agents have handed over in the periods that count."""
 
-    def start(self, algorithm: Algorithm, course: Course) -> None:
+    def start(self, algorithm: Algorithm, schedule: Schedule) -> None:
         """Hire the agents; all have the same parameters."""
         keep_compiled_programs()
-        self._course, self._num_agents = course, course.method.num_agents
+        self._course, self._num_agents = schedule, schedule.method.num_agents
         self._settings.plan.check(self._num_agents, self._experiment.num_worlds)
         charge = self._charge._replace(spec=self.spec)
         self._company = Company(self._cast, charge, self._num_agents, self._settings)
         self._program = make_program(algorithm, self._num_agents)
         _, first = learning_keys(self._experiment.seed)
-        state = self._program.init(course.method, first)
+        state = self._program.init(schedule.method, first)
         worlds = [self._stand_world(BEFORE, world, None) for world in self._cast.worlds]
         self._kept = Kept(self._program, EngineState(state, fetched(worlds)))
         self._in_place: set[Role | int] = set()
         """Worlds and agents that stand where the last period left them."""
         self._means = self._make_means(algorithm)
 
-    def advance(self, wanted: Wanted) -> list[SlotResult]:
+    def advance(self, needs: Needs) -> list[SlotResult]:
         """Have a period played, as often as it takes and is allowed."""
         start = self._kept.update_count
         period, end = self._course.period(start), self._course.period_end(start)
@@ -82,18 +80,18 @@ class RayEngine:
                 self._in_place.clear()
             span = Span(Ticket(period, number), start, end, self._company.away(period))
             number += 1  # never used twice in a period, or what is still on its way could count
-            brought = self._try(span, wanted)
+            brought = self._try(span, needs)
             if brought is not None:
                 return self._commit(span, brought)
             self._in_place.clear()
 
-    def at_rest(self) -> EngineState:
+    def state(self) -> EngineState:
         """What was learned, and where the worlds stand."""
         return self._kept.rest()
 
-    def restore(self, rest: EngineState) -> None:
+    def restore(self, state: EngineState) -> None:
         """Stand there again, before the next period."""
-        self._kept = Kept(self._program, rest)
+        self._kept = Kept(self._program, state)
         self._in_place.clear()
 
     def events(self) -> Sequence[dict[str, Any]]:
@@ -124,7 +122,7 @@ class RayEngine:
             is_anybody_gone=self._company.is_anybody_gone,
         )
 
-    def _try(self, span: Span, wanted: Wanted) -> Brought | None:
+    def _try(self, span: Span, wanted: Needs) -> Brought | None:
         """One try of a period; None if it failed and it was seen to why."""
         begins = self._begin(span)
         try:
@@ -194,7 +192,7 @@ class RayEngine:
             update_count=count,
             metrics=_measured(findings, brought.played[index]),
             bad_agents=[agent for agent, found in findings.items() if not found.finite],
-            away=span.away,
+            absent=span.away,
             transitions=None if lived is None else _together(lived),
             state=state,
         )

@@ -14,7 +14,7 @@ from fmarl.cluster.inbox import Expected, Inbox, Verdict
 from fmarl.cluster.run_context import Charge, Place, Ticket, own_place
 from fmarl.cluster.upload import PARAMETERS, Upload
 from fmarl.engine.compiled import keep_compiled_programs, make_program
-from fmarl.engine.course import Course
+from fmarl.engine.engine import Schedule
 from fmarl.federation.delayed import Mail
 from fmarl.federation.method import Method
 
@@ -40,7 +40,7 @@ class VirtualAgent:
     def __init__(self, charge: Charge, faults: Sequence[Fault] = ()) -> None:
         experiment = charge.opened()
         assert charge.spec is not None
-        self._course = Course(experiment, charge.spec)
+        self._course = Schedule(experiment, charge.spec)
         self._faults, self._inbox = Misfortune(faults), Inbox()
         keep_compiled_programs()
         algorithm = experiment.make_algorithm(charge.spec)

@@ -5,7 +5,7 @@ programs are kept on disk, so that the next run starts at once.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,27 +20,10 @@ from fmarl.federation.aggregation import aggregate_rows, aggregate_tree
 from fmarl.federation.delayed import empty_mail
 from fmarl.federation.ledger import MessageSizes
 from fmarl.federation.method import Method
-from fmarl.federation.row_ops import IN_ORDER, stacked, unstacked
-from fmarl.federation.update import (
-    Learner,
-    Report,
-    Stages,
-    TrainState,
-    federated_update,
-    make_stages,
-)
-from fmarl.rollout.batch import Batch, columns_of
+from fmarl.federation.update import Learner, Stages, TrainState, make_stages
+from fmarl.rollout.seeds import derived_seed
 
 FLOAT_BYTES = 4
-
-
-class Slot(NamedTuple):
-    """What a run wants to know of a slot of learning, one number each."""
-
-    metrics: dict[str, Float[Array, ""]]
-    """Means over the agents that finished a step."""
-    bad_agents: Bool[Array, " agent"]
-    """Whose step was not finite and was left out."""
 
 
 class Program(NamedTuple):
@@ -50,12 +33,10 @@ class Program(NamedTuple):
     """All agents with the same parameters: θ̄_0."""
     stages: Stages
     """The parts of a slot of learning."""
-    update: Callable[[Method, TrainState, Transitions, PRNGKeyArray], tuple[TrainState, Slot]]
-    """One slot of learning; the old state is used up."""
+    means: Callable[..., dict[str, Float[Array, ""]]]
+    """`(metrics, active)`: means over the agents that finished a step."""
     act: Callable[[Any, Tree], Acting]
     """What one agent acts with, given its parameters and its memory."""
-    acting: Callable[[TrainState], Acting]
-    """What agents act with in training, one row each."""
     mean_acting: Callable[[Method, TrainState], Acting]
     """What they act with in tests: the parameters that an average would give them now."""
     gradient_norm: Callable[[TrainState, Transitions, PRNGKeyArray], Float[Array, ""]]
@@ -74,18 +55,20 @@ def make_program(algorithm: Algorithm, num_agents: int) -> Program:
     return Program(
         init=jax.jit(partial(_init, algorithm, num_agents)),
         stages=stages,
-        update=partial(_update, stages),
+        means=_means,
         act=act,
-        acting=partial(_acting_of_all, act),
         mean_acting=jax.jit(partial(_mean_acting, algorithm, restore)),
         gradient_norm=jax.jit(partial(expected_gradient_norm, algorithm, restore)),
         sizes=_sizes(algorithm, parameters, memory, num_agents),
     )
 
 
-def transitions_of(batches: Sequence[Batch]) -> Transitions:
-    """The slots of several worlds as one, their agents side by side; time is the first axis."""
-    return Transitions(**{name: jnp.asarray(array) for name, array in columns_of(batches).items()})
+def learning_keys(seed: int) -> tuple[PRNGKeyArray, PRNGKeyArray]:
+    """Chance in learning, and in the first parameters."""
+    return (
+        jax.random.key(derived_seed(seed, "learning")),
+        jax.random.key(derived_seed(seed, "parameters")),
+    )
 
 
 def keep_compiled_programs(folder: Path | None = None) -> None:
@@ -124,40 +107,13 @@ def _init(algorithm: Algorithm, num_agents: int, method: Method, key: PRNGKeyArr
     return TrainState(rows, memory, jnp.zeros((), jnp.int32), empty_mail(method, rows))
 
 
-def _update(
-    stages: Stages, method: Method, state: TrainState, transitions: Transitions, key: PRNGKeyArray
-) -> tuple[TrainState, Slot]:
-    state, report = federated_update(method, stages, state, transitions, key)
-    return state, _slot(report)
-
-
 @jax.jit
-def _slot(report: Report) -> Slot:
-    """Means over those who finished a step (NaN if nobody did), and how far steps lie apart.
-
-    At the first slot of a period all agents stand at θ̄, so ‖ḡ‖² and Σ‖g_i − ḡ‖²/(m−1) are what the
-    constants of the bounds can be estimated from.
-    """
-    active = report.active
+def _means(
+    metrics: dict[str, Float[Array, " agent"]], active: Bool[Array, " agent"]
+) -> dict[str, Float[Array, ""]]:
+    """NaN if nobody finished a step."""
     count = active.sum().astype(jnp.float32)
-    total = jnp.where(active[:, None], report.steps, 0.0).sum(axis=0)
-    mean_step = total / jnp.maximum(count, 1)
-    apart = jnp.where(active[:, None], report.steps - mean_step[None], 0.0)
-    metrics = {
-        name: jnp.where(active, values, 0.0).sum() / count
-        for name, values in report.metrics.items()
-    }
-    metrics["mean_step_norm"] = jnp.sum(mean_step**2)
-    metrics["step_spread"] = jnp.sum(apart**2) / jnp.maximum(count - 1, 1)
-    return Slot(metrics, ~report.finite)
-
-
-def _acting_of_all(act: Callable[[Any, Tree], Acting], state: TrainState) -> Acting:
-    """One agent after another, as each does it on a cluster; many at once."""
-    agents, selves = len(state.parameters), (state.parameters, state.memory)
-    if agents > IN_ORDER:
-        return jax.vmap(act)(*selves)
-    return stacked([act(*own) for own in unstacked(selves, agents)])
+    return {name: jnp.where(active, own, 0.0).sum() / count for name, own in metrics.items()}
 
 
 def _mean_acting(

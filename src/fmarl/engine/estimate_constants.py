@@ -118,7 +118,7 @@ def read_traces(folder: Path) -> Traces:
     spec = _spec(experiment)
     algorithm = experiment.make_algorithm(spec)
     saved = read_checkpoint(folder, description["run_id"])
-    done, total = saved.update_count, experiment.schedule(spec).total_updates
+    done, total = saved.update_count, experiment.total_updates(spec)
     require(done == total, f"{folder} with {done} of {total} updates", "all", "Resume it first.")
     rows = jnp.asarray(saved.arrays["state.parameters"])
     parameters, _ = algorithm.init(jax.random.key(derived_seed(experiment.seed, "parameters")))

@@ -7,7 +7,7 @@ the same bits. Nothing is looked up elsewhere, and nothing is filled in later.
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import tyro
 
@@ -22,7 +22,6 @@ from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 from fmarl.rollout.protocol import WorldMaker
 from fmarl.rollout.seeds import MAX_RUN_SEED, derived_seed
 from fmarl.settings_io import to_plain
-from fmarl.theory import count_updates
 from fmarl.worlds.options import parse_changes
 from fmarl.worlds.world import WorldSpec
 
@@ -98,8 +97,8 @@ class Experiment:
         """How workers make the world."""
         return WorldMaker(self.world, parse_changes(self.set), WORLD_FACTORY)
 
-    def schedule(self, spec: WorldSpec) -> "Schedule":
-        """How many slots there are, and where epochs end."""
+    def updates_per_epoch(self, spec: WorldSpec) -> int:
+        """T / P: slots in an epoch."""
         steps = self.steps_per_update
         require(
             spec.epoch_steps % steps == 0,
@@ -107,10 +106,11 @@ class Experiment:
             "a divisor, so that an epoch holds whole updates",
             f"Use {_divisor_near(spec.epoch_steps, steps)}.",
         )
-        total = count_updates(
-            num_epochs=self.num_epochs, epoch_steps=spec.epoch_steps, steps_per_update=steps
-        )
-        return Schedule(total, spec.epoch_steps // steps)
+        return spec.epoch_steps // steps
+
+    def total_updates(self, spec: WorldSpec) -> int:
+        """K: slots of the whole run."""
+        return self.num_epochs * self.updates_per_epoch(spec)
 
     def make_algorithm(self, spec: WorldSpec) -> Algorithm:
         """How one agent of this world learns."""
@@ -119,7 +119,7 @@ class Experiment:
 
     def make_method(self, spec: WorldSpec) -> Method:
         """How the agents of all worlds learn together."""
-        periods = -(-self.schedule(spec).total_updates // max(self.together.sync_period, 1))
+        periods = -(-self.total_updates(spec) // max(self.together.sync_period, 1))
         agents = spec.num_agents * self.num_worlds
         seed = derived_seed(self.seed, "method")
         return make_from_config(self.together, agents, periods, seed, self.num_worlds)
@@ -152,15 +152,6 @@ def describe_experiment(experiment: Experiment) -> dict[str, Any]:
     unused = [word for word in ALGORITHMS if word != experiment.algorithm]
     plain = to_plain(experiment)
     return {name: value for name, value in plain.items() if name not in unused}
-
-
-class Schedule(NamedTuple):
-    """How long a run is, in slots."""
-
-    total_updates: int
-    """K."""
-    updates_per_epoch: int
-    """T / P."""
 
 
 _RANGES: dict[str, tuple[int, int]] = {

@@ -7,7 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fmarl.engine.run_state import Memory, from_arrays, pattern, to_arrays
+import numpy as np
+
+from fmarl.engine.engine import Schedule
+from fmarl.engine.run_state import RunState, from_arrays, pattern, to_arrays
+from fmarl.federation.ledger import Ledger, MessageSizes, bytes_sent
+from fmarl.federation.recorded import describe_method
+from fmarl.federation.update import TrainState
 from fmarl.records.atomic_files import DiskTrouble, make_folder, write_durably
 from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint, write_checkpoint
 from fmarl.records.frames import write_frames
@@ -22,6 +28,9 @@ CHECKPOINT_SECONDS = 20.0
 """A run that is killed loses at most this much work, and an epoch."""
 DISK_PAUSES = (1.0, 3.0, 10.0)
 """Seconds to wait before a checkpoint is tried again on a disk that took none."""
+
+MOST_LISTED = 100
+"""Agents up to which a line of metrics has the counts of each."""
 
 Listener = Callable[[dict[str, Any]], None]
 """Told of every line of metrics."""
@@ -43,7 +52,7 @@ class RunWriter:
         self._saved_at, self._saved_count = time.monotonic(), -1
         self.notes([*self._metrics.notes, *self._events.notes])
 
-    def restore(self, blank: Memory) -> Memory:
+    def restore(self, blank: RunState) -> RunState:
         """What the newest good checkpoint holds; the beginning, if none was ever written.
 
         Metrics are cut back to where they ended then, so that they end as if nothing had happened.
@@ -78,9 +87,50 @@ class RunWriter:
         self._board.log(line["update_count"], numbers)
         self._listen(line)
 
-    def method(self, facts: dict[str, Any]) -> None:
+    def method(self, schedule: Schedule) -> None:
         """Write down what the settings of learning together came to."""
-        write_durably(self.folder.method, seal(facts))
+        length = (schedule.total_updates, schedule.updates_per_epoch)
+        write_durably(self.folder.method, seal(describe_method(schedule.method, *length)))
+
+    def start(self, learned: TrainState, sizes: MessageSizes, measured: dict[str, float]) -> None:
+        """Write down what there is before anything is learned; the norm is the paper's ψ2."""
+        num_agents, num_parameters = learned.parameters.shape
+        self.record(
+            {
+                "kind": "start",
+                "epoch": 0,
+                "update_count": 0,
+                "num_agents": num_agents,
+                "num_parameters": num_parameters,
+                "upload_bytes": sizes.upload,
+                "exchange_bytes": sizes.exchange,
+                **measured,
+            }
+        )
+
+    def epoch(
+        self,
+        epoch: int,
+        update_count: int,
+        slots: list[dict[str, float]],
+        ledger: Ledger,
+        sizes: MessageSizes,
+    ) -> None:
+        """Write down the means of an epoch's slots, and what was sent until now."""
+        names = sorted({name for slot in slots for name in slot})
+        measured = sum("expected_gradient_norm" in slot for slot in slots)
+        self.record(
+            {
+                "kind": "epoch",
+                "epoch": epoch,
+                "update_count": update_count,
+                **{name: _mean([one[name] for one in slots if name in one]) for name in names},
+                **({"gradient_norms_measured": measured} if measured else {}),
+                **ledger.totals(),
+                "bytes_sent": bytes_sent(ledger, sizes),
+                **({"ledger": ledger.of_each()} if len(ledger.uploads) <= MOST_LISTED else {}),
+            }
+        )
 
     def baseline(self, result: Evaluation) -> None:
         """Write down a test of the traffic without learners."""
@@ -117,18 +167,18 @@ class RunWriter:
         """Whether enough time has passed since the last checkpoint."""
         return time.monotonic() - self._saved_at >= CHECKPOINT_SECONDS
 
-    def save(self, memory: Memory) -> None:
+    def save(self, state: RunState) -> None:
         """Write a checkpoint, trying again for a while if the disk is full."""
-        update_count = int(memory.state.update_count)
+        update_count = int(state.learned.update_count)
         if update_count == self._saved_count:
             return
         for pause in DISK_PAUSES:
             try:
-                self._save(update_count, memory)
+                self._save(update_count, state)
                 return
             except DiskTrouble:
                 time.sleep(pause)
-        self._save(update_count, memory)
+        self._save(update_count, state)
 
     def close(self) -> None:
         """Close all files."""
@@ -142,9 +192,9 @@ class RunWriter:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
-    def _save(self, update_count: int, memory: Memory) -> None:
+    def _save(self, update_count: int, state: RunState) -> None:
         self._metrics.sync()
-        arrays, facts = to_arrays(memory)
+        arrays, facts = to_arrays(state)
         facts = {"memory": facts, "metrics_end": self._metrics.position}
         write_checkpoint(self.path, update_count, arrays, facts)
         self._saved_at, self._saved_count = time.monotonic(), update_count
@@ -152,3 +202,7 @@ class RunWriter:
     def _start_from(self, metrics_end: int, update_count: int) -> None:
         self._metrics.truncate_to(metrics_end)
         self._board = Board(self.folder.tensorboard, first_step=update_count + 1)
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values))

@@ -14,13 +14,10 @@ class Stop:
     `KeyboardInterrupt` at once; the last checkpoint is then what remains.
     """
 
+    requested = False
+    """Whether to end."""
     signal: int | None = None
     """Number of the signal that came, if one did."""
-
-    @property
-    def requested(self) -> bool:
-        """Whether to end."""
-        return self.signal is not None
 
     @property
     def exit_code(self) -> int:
@@ -42,4 +39,4 @@ class Stop:
     def _hear(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
             raise KeyboardInterrupt
-        self.signal = number
+        self.requested, self.signal = True, number

@@ -9,7 +9,7 @@ import runpy
 import signal
 import sys
 
-from fmarl.rollout.worker_main import die_with_parent
+from fmarl.child_process import die_with_parent
 
 
 def main() -> None:

@@ -72,14 +72,12 @@ class Evaluator:
         what, fix = f"repetitions = {repetitions}", "Use 5, as the paper does."
         require(repetitions >= 1, what, "1 epoch or more", fix)
         self._repetitions = repetitions
-        self.rollout = WorldPool(
-            [maker], run_seed=derived_seed(run_seed, "test"), restarts=restarts
-        )
-        """The world; `rollout.events` says what went wrong in tests and was put right."""
+        self.pool = WorldPool([maker], run_seed=derived_seed(run_seed, "test"), restarts=restarts)
+        """The world; `pool.events` says what went wrong in tests and was put right."""
 
     def evaluate(self, policy: Policy, *, frames: bool = False) -> Evaluation:
         """Play every epoch of the test with a policy; `frames` are kept of the first one."""
-        [spec] = self.rollout.specs
+        [spec] = self.pool.specs
         played = [
             self._play(policy, epoch, frames=frames and epoch == 0)
             for epoch in range(self._repetitions)
@@ -95,7 +93,7 @@ class Evaluator:
 
     def close(self) -> None:
         """End the world's process; harmless when called twice."""
-        self.rollout.close()
+        self.pool.close()
 
     def __enter__(self) -> "Evaluator":
         return self
@@ -105,11 +103,11 @@ class Evaluator:
 
     def _play(self, policy: Policy, epoch: int, *, frames: bool) -> list[Batch]:
         """The pieces of one epoch. Their noise does not depend on how long other epochs lasted."""
-        [spec] = self.rollout.specs
+        [spec] = self.pool.specs
         most, pieces = math.ceil(spec.epoch_steps / PIECE_STEPS), []
-        self.rollout.restore([epoch_start(spec, epoch)], slot=epoch * most)
+        self.pool.restore([epoch_start(spec, epoch)], slot=epoch * most)
         for _ in range(most):
-            pieces += self.rollout.play(policy, PIECE_STEPS, until_over=True, frames=frames)
+            pieces += self.pool.play(policy, PIECE_STEPS, until_over=True, frames=frames)
             if pieces[-1].over[-1]:
                 return pieces
         raise BadInput(

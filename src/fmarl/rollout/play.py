@@ -1,14 +1,21 @@
-"""One slot of play: what happens inside a worker, written so that it needs no process.
+"""What a worker does: it plays slots in its world, with the policies that it is sent.
 
-A slot has exactly P transitions. It goes on where the last one stopped; when an epoch is over, the
-world is reset at once with the next epoch's seed and the slot goes on. Only tests of a policy ask
-for something else: a slot that stops with its epoch, and frames.
+A slot has exactly P transitions. It continues where the last one stopped; when an epoch is over,
+the world is reset at once with the next epoch's seed and the slot continues. Only tests of a policy
+ask for something else: a slot that stops with its epoch, and frames.
+
+`python -m fmarl.rollout.play` is the worker process, which never loads JAX (`supervisor.py` starts
+it); `play_slot` needs no process.
 """
 
+import socket
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
+from fmarl import wire
+from fmarl.child_process import connection_to_parent
 from fmarl.errors import BadInput
 from fmarl.rollout.batch import (
     Batch,
@@ -21,7 +28,15 @@ from fmarl.rollout.batch import (
     stacked,
 )
 from fmarl.rollout.policy import Policy, bind, clipped, slot_noise
-from fmarl.rollout.seeds import epoch_seed, slot_generator
+from fmarl.rollout.protocol import (
+    SlotRequest,
+    WorldMaker,
+    batch_reply,
+    ready_reply,
+    snapshot_of,
+)
+from fmarl.rollout.seeds import epoch_seed, sequence
+from fmarl.wire import Message
 from fmarl.worlds.world import Step, World
 
 
@@ -35,6 +50,15 @@ class Player:
     """Number of this world among those of the run."""
     snapshot: Snapshot
     observation: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.noise = sequence(self.run_seed, "noise", self.index)
+
+
+def noise_generator(noise: np.random.SeedSequence, slot: int) -> np.random.Generator:
+    """Chance in the actions of one slot of a world, whatever was drawn before it."""
+    seed = np.random.SeedSequence(noise.entropy, spawn_key=(*noise.spawn_key, slot))
+    return np.random.Generator(np.random.PCG64DXSM(seed))
 
 
 def start(world: World, run_seed: int, index: int = 0) -> Player:
@@ -74,7 +98,7 @@ def play_slot(
     begun: `restore` the snapshot before playing on. With `frames` the world is drawn in every step.
     """
     world, spec = player.world, player.world.spec
-    noise = slot_noise(policy, spec, slot_generator(player.run_seed, player.index, slot), steps)
+    noise = slot_noise(policy, spec, noise_generator(player.noise, slot), steps)
     act = bind(policy, spec)
     batch = empty_batch(spec, steps, player.snapshot.epoch, len(player.snapshot.actions))
     epoch, observation, pictures = batch.epoch, player.observation, []
@@ -98,6 +122,31 @@ def play_slot(
     return batch._replace(frames=stacked(pictures)) if frames else batch
 
 
+def serve(connection: socket.socket) -> None:
+    """Make the world that the first request names, then play until the other side closes."""
+    request = wire.receive(connection)
+    if request is None:
+        return
+    with WorldMaker(**request.facts["maker"]).make() as world:
+        run_seed, index = request.facts["run_seed"], request.facts["index"]
+        player = _standing(world, run_seed, index, request)
+        wire.send(connection, ready_reply(world.spec))
+        while (request := wire.receive(connection)) is not None:
+            player, reply = _answer(player, request)
+            wire.send(connection, reply)
+
+
+def _answer(player: Player, request: Message) -> tuple[Player, Message]:
+    if request.kind == "play":
+        return player, batch_reply(play_slot(player, **SlotRequest.of(request)._asdict()))
+    player = _standing(player.world, player.run_seed, player.index, request)
+    return player, ready_reply(player.world.spec)
+
+
+def _standing(world: World, run_seed: int, index: int, request: Message) -> Player:
+    return restore(world, run_seed, index, snapshot_of(request) or epoch_start(world.spec))
+
+
 def _write(batch: Batch, time: int, step: Step) -> None:
     batch.successor[time] = step.successor
     batch.reward[time] = step.reward
@@ -117,3 +166,17 @@ def _differs(world: World, snapshot: Snapshot) -> BadInput:
         f"world {world.spec.name} did not repeat itself: epoch {snapshot.epoch} differs after "
         f"{len(snapshot.actions)} steps. A world must be deterministic; was its version changed?"
     )
+
+
+def main() -> None:
+    """Serve the run that started this process."""
+    connection = connection_to_parent()
+    with suppress(ConnectionError):
+        try:
+            serve(connection)
+        except BadInput as problem:
+            wire.send(connection, Message("refused", {"line": str(problem)}, {}))
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,6 @@ Actions are *not* clipped here: the learner needs the raw one for its probabilit
 `clipped` ones.
 """
 
-import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,8 +14,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from fmarl.algorithms.log_std import log_std_of
-from fmarl.errors import require
-from fmarl.worlds.world import Action, Observation, WorldSpec
+from fmarl.worlds.world import WorldSpec
 
 Noise = Float32[np.ndarray, "agent choice"]
 SlotNoise = Float32[np.ndarray, "time agent choice"]
@@ -50,6 +48,23 @@ class Policy(NamedTuple):
     parameters: PolicyParameters | None = None
     activation: str = "tanh"
 
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """All numbers of its networks."""
+        if self.parameters is None:
+            return []
+        return [*self.parameters.weights, *self.parameters.biases, self.parameters.log_std]
+
+    @property
+    def form(self) -> tuple[object, ...]:
+        """All but the numbers: policies of one form fit the same worlds."""
+        shapes = [(array.shape, array.dtype) for array in self.arrays]
+        return (self.kind, self.activation, *shapes)
+
+    @property
+    def is_finite(self) -> bool:
+        return all(np.isfinite(array).all() for array in self.arrays)
+
 
 class PolicyKind(NamedTuple):
     """Behaviour behind a word: which noise it wants, and how it acts on it."""
@@ -59,31 +74,6 @@ class PolicyKind(NamedTuple):
     heads: int
     """Outputs of its network per action: 1 for a mean or a logit, 2 for a mean and a width, which
     only numbers have; 0 for no network."""
-
-
-def gaussian_action(
-    parameters: PolicyParameters, observation: Observation, noise: Noise, activation: str = "tanh"
-) -> Action:
-    """Mean given by the network, plus exp(log_std) · noise, unclipped."""
-    outputs = forward(parameters, activation)
-    return outputs(observation) + np.exp(parameters.log_std) * noise
-
-
-def squashed_action(
-    parameters: PolicyParameters, observation: Observation, noise: Noise, activation: str = "tanh"
-) -> Action:
-    """Tanh of a Gaussian's number; the network gives its means, and then its widths."""
-    return _squash(forward(parameters, activation)(observation), noise)
-
-
-def categorical_action(
-    parameters: PolicyParameters, observation: Observation, noise: Noise, activation: str = "tanh"
-) -> Action:
-    """Draw a choice from the softmax of the network's logits: the Gumbel-max trick.
-
-    The largest of logits + Gumbel noise falls on a choice with exactly its softmax probability.
-    """
-    return _choice(forward(parameters, activation)(observation) + noise)
 
 
 def forward(
@@ -133,41 +123,6 @@ def slot_noise(
 def bind(policy: Policy, spec: WorldSpec) -> Act:
     """Return the policy as a function of observation and noise; look-ups happen here, once."""
     return POLICIES[policy.kind].bind(policy, spec)
-
-
-def check_policy(policy: Policy, spec: WorldSpec) -> None:
-    """Refuse a policy that does not fit the world or is not finite, before any worker sees it."""
-    require(
-        policy.kind in POLICIES and policy.activation in ACTIVATIONS,
-        f"policy {policy.kind!r} with activation {policy.activation!r}",
-        f"policies are {', '.join(POLICIES)}; activations are {', '.join(ACTIVATIONS)}",
-        "Choose from these words.",
-    )
-    heads = POLICIES[policy.kind].heads
-    require(
-        heads < 2 or not spec.is_discrete,
-        f"policy {policy.kind!r} for {spec.name}",
-        "it acts by numbers, and this world wants choices",
-        "Use sampled or greedy.",
-    )
-    if heads:
-        _check_parameters(policy.parameters, spec, heads)
-
-
-def random_parameters(
-    spec: WorldSpec, hidden: tuple[int, ...] = (64, 64), seed: int = 0, heads: int = 1
-) -> PolicyParameters:
-    """Networks of random weights, for tests and measurements; learners begin with their own."""
-    generator = np.random.default_rng(seed)
-    sizes = (spec.observation_size, *hidden, heads * spec.num_actions)
-    shapes = [(spec.num_agents, *pair) for pair in itertools.pairwise(sizes)]
-    weights = [
-        generator.standard_normal(shape, np.float32) / np.float32(shape[1] ** 0.5)
-        for shape in shapes
-    ]
-    biases = [np.zeros((agents, outputs), np.float32) for agents, _, outputs in shapes]
-    log_std = np.zeros((spec.num_agents, spec.num_actions), np.float32)
-    return PolicyParameters(tuple(weights), tuple(biases), log_std)
 
 
 def _draw_network_noise(
@@ -227,32 +182,6 @@ def _bind_random(policy: Policy, spec: WorldSpec) -> Act:
 
 def _choice(scores: np.ndarray) -> np.ndarray:
     return scores.argmax(axis=1, keepdims=True).astype(np.float32)
-
-
-def _check_parameters(parameters: PolicyParameters | None, spec: WorldSpec, heads: int) -> None:
-    require(parameters is not None, "a network without parameters", "one per agent", "Give some.")
-    assert parameters is not None
-    arrays = (*parameters.weights, *parameters.biases, parameters.log_std)
-    wanted = _wanted_shapes(parameters, spec, heads)
-    holds = bool(parameters.weights) and [array.shape for array in arrays] == wanted
-    what = f"a network of shapes {[array.shape for array in arrays]}"
-    allowed = (
-        f"{spec.num_agents} agents, {spec.observation_size} inputs, "
-        f"{heads * spec.num_actions} outputs"
-    )
-    require(holds, what, f"for {spec.name}: {allowed}", "Make it from the world's spec.")
-    sound = all(array.dtype == np.float32 and np.isfinite(array).all() for array in arrays)
-    require(sound, "a network with other than finite float32", "finite float32", "Lower the rate.")
-
-
-def _wanted_shapes(
-    parameters: PolicyParameters, spec: WorldSpec, heads: int
-) -> list[tuple[int, ...]]:
-    """Shapes that fit the world, given the widths of the hidden layers."""
-    agents, widths = spec.num_agents, [weights.shape[-1] for weights in parameters.weights[:-1]]
-    sizes = (spec.observation_size, *widths, heads * spec.num_actions)
-    weights = [(agents, *pair) for pair in itertools.pairwise(sizes)]
-    return [*weights, *[(agents, size) for size in sizes[1:]], (agents, spec.num_actions)]
 
 
 POLICIES: dict[str, PolicyKind] = {

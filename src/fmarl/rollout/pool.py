@@ -1,7 +1,7 @@
 """Several worlds played at once, one process each: one message out and one back per slot.
 
-    with WorldPool([maker], run_seed=1) as rollout:
-        [batch] = rollout.play(Policy("random"), steps=250)
+    with WorldPool([maker], run_seed=1) as pool:
+        [batch] = pool.play(Policy("random"), steps=250)
 
 Whatever happens to a worker, the batches are those of an undisturbed run, bit for bit; what
 happened is in `events`.
@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fmarl.errors import require
+from fmarl.errors import BadInput, require
 from fmarl.rollout.batch import Batch, Snapshot
-from fmarl.rollout.policy import Policy, check_policy
-from fmarl.rollout.protocol import WorldMaker, play_request
-from fmarl.rollout.supervisor import Event, RestartPolicy, Wanted, WorldSupervisor
+from fmarl.rollout.policy import Policy
+from fmarl.rollout.policy_check import check_policy
+from fmarl.rollout.protocol import SlotRequest, WorldMaker
+from fmarl.rollout.supervisor import RestartPolicy, WorldEvent, WorldSupervisor
 from fmarl.worlds.world import WorldSpec
 
 DEFAULT_RESTARTS = RestartPolicy()
@@ -35,14 +36,15 @@ class WorldPool:
         restarts: RestartPolicy = DEFAULT_RESTARTS,
         first_world: int = 0,
     ) -> None:
-        self.events: list[Event] = []
+        self.events: list[WorldEvent] = []
         """What went wrong and was put right, in order."""
         self._worlds = [
             WorldSupervisor(maker, run_seed, index, restarts, self.events)
             for index, maker in enumerate(makers, first_world)
         ]
         self._closed = False
-        self._together(None)
+        self._fitting: set[tuple[object, WorldSpec]] = set()
+        self._ask_all([None] * len(makers))
 
     @property
     def specs(self) -> list[WorldSpec]:
@@ -75,13 +77,10 @@ class WorldPool:
         All or nothing: if this raises (`BadInput` of a world, `WorldFailed`, Ctrl-C), no world has
         moved, and `play` can be called again.
         """
-        require(steps >= 1, f"a slot of {steps} steps", "1 step or more", "Use 250, for example.")
         policies = [policy] * len(self._worlds) if isinstance(policy, Policy) else list(policy)
-        self._check(policies)
-        ways = {"until_over": until_over, "frames": frames}
-        requests = [play_request(one, self.slot, steps, **ways) for one in policies]
-        wanted = [Wanted(self.slot, steps, request=request, **ways) for request in requests]
-        batches = self._together(wanted)
+        self._check(policies, steps)
+        requests = [SlotRequest(one, self.slot, steps, until_over, frames) for one in policies]
+        batches = [batch for batch in self._ask_all(requests) if batch is not None]
         for world, batch in zip(self._worlds, batches, strict=True):
             world.keep(batch)
         self.slot += 1
@@ -97,14 +96,9 @@ class WorldPool:
         )
         for world, snapshot in zip(self._worlds, snapshots, strict=True):
             _check_snapshot(snapshot, world.spec)
-            world.stand_at(snapshot)
-        self._together(None)
+            world.move_to(snapshot)
+        self._ask_all([None] * len(self._worlds))
         self.slot = slot
-
-    def modules(self) -> list[list[str]]:
-        """Names of the modules that each worker has loaded: JAX must not be among them."""
-        self._require_open()
-        return [world.modules() for world in self._worlds]
 
     def close(self) -> None:
         """End all workers; harmless when called twice."""
@@ -120,28 +114,32 @@ class WorldPool:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
-    def _together(self, wanted: list[Wanted] | None) -> list[Batch]:
+    def _ask_all(self, requests: Sequence[SlotRequest | None]) -> list[Batch | None]:
         """Ask all, then hear all. After any failure no worker is left where we do not know it."""
-        self._require_open()
+        if self._closed:
+            raise BadInput("a closed pool is not allowed: use inside its `with`. Make a new one.")
         try:
-            for place, world in enumerate(self._worlds):
-                world.ask(wanted[place] if wanted else None)
-            answers = [world.answer() for world in self._worlds]
+            for world, request in zip(self._worlds, requests, strict=True):
+                world.ask(request)
+            return [world.answer() for world in self._worlds]
         except BaseException:
             for world in self._worlds:
                 world.kill()
             raise
-        return [batch for batch in answers if batch is not None]
 
-    def _check(self, policies: list[Policy]) -> None:
+    def _check(self, policies: list[Policy], steps: int) -> None:
+        """Shapes are checked when they are new, numbers always."""
         count = len(self._worlds)
-        what, fix = f"{len(policies)} policies for {count} worlds", "Give one for all to share."
-        require(len(policies) == count, what, "one for all or one for each", fix)
+        if steps < 1:
+            raise BadInput(f"a slot of {steps} steps is not allowed: 1 step or more. Use 250.")
+        if len(policies) != count:
+            raise BadInput(
+                f"{len(policies)} policies for {count} worlds: give one for all or each."
+            )
         for policy, world in zip(policies, self._worlds, strict=True):
-            check_policy(policy, world.spec)
-
-    def _require_open(self) -> None:
-        require(not self._closed, "a closed rollout", "use inside its `with`", "Make a new one.")
+            if (policy.form, world.spec) not in self._fitting or not policy.is_finite:
+                check_policy(policy, world.spec)
+                self._fitting.add((policy.form, world.spec))
 
 
 def _check_snapshot(snapshot: Snapshot, spec: WorldSpec) -> None:

@@ -1,11 +1,10 @@
-"""What a run and a worker say to each other: four requests, each with one answer.
+"""What a run and a worker say to each other: three requests, each with one answer.
 
 | request | says | answer |
 |---|---|---|
 | `make` | which world, its seeds, where to stand | `ready` with the world's spec |
 | `restore` | where to stand | `ready` with the world's spec |
 | `play` | policy, slot, steps, whether to stop with the epoch, whether to draw | `batch` |
-| `modules` | nothing | `modules`, the names of all that the worker has loaded |
 
 Any of them may be answered by `refused`: a `BadInput` of the world, as its one line.
 """
@@ -36,42 +35,64 @@ class WorldMaker(NamedTuple):
     """`module:function`; the function takes the word and the options and returns a `World`."""
 
     def make(self) -> World:
-        """Import the factory and call it."""
-        module, _, function = self.factory.partition(":")
-        return getattr(importlib.import_module(module), function)(self.word, **self.options)
+        module, _, name = self.factory.partition(":")
+        return getattr(importlib.import_module(module), name)(self.word, **self.options)
+
+
+class SlotRequest(NamedTuple):
+    """A slot that a world is to play; `play.play_slot` says what each part means."""
+
+    policy: Policy
+    slot: int
+    steps: int
+    until_over: bool = False
+    frames: bool = False
+
+    def message(self) -> Message:
+        """The arrays are the networks' layers in order."""
+        _, slot, steps, until_over, frames = self
+        kind, parameters, activation = self.policy
+        facts = {
+            "policy": kind,
+            "activation": activation,
+            "slot": slot,
+            "steps": steps,
+            "until_over": until_over,
+            "frames": frames,
+        }
+        if parameters is None:
+            return Message("play", facts, {})
+        arrays = {f"weights {layer}": array for layer, array in enumerate(parameters.weights)}
+        arrays |= {f"biases {layer}": array for layer, array in enumerate(parameters.biases)}
+        return Message("play", facts, {**arrays, "log_std": parameters.log_std})
+
+    @classmethod
+    def of(cls, message: Message) -> "SlotRequest":
+        """What `message` has written."""
+        facts, arrays = dict(message.facts), message.arrays
+        kind, activation = facts.pop("policy"), facts.pop("activation")
+        parameters = None
+        if "log_std" in arrays:
+            layers = range(len(arrays) // 2)
+            parameters = PolicyParameters(
+                tuple(arrays[f"weights {layer}"] for layer in layers),
+                tuple(arrays[f"biases {layer}"] for layer in layers),
+                arrays["log_std"],
+            )
+        return cls(Policy(kind, parameters, activation), **facts)
 
 
 def make_request(
     maker: WorldMaker, run_seed: int, index: int, snapshot: Snapshot | None
 ) -> Message:
-    """Ask for a world, standing at the snapshot, or at the start of its first epoch."""
+    """Ask for a world that stands at a snapshot, or at the start of its first epoch."""
     facts = {"maker": maker._asdict(), "run_seed": run_seed, "index": index}
     return _with_snapshot(Message("make", facts, {}), snapshot)
 
 
 def restore_request(snapshot: Snapshot | None) -> Message:
-    """Ask the world to stand where the snapshot says."""
+    """Ask a world to stand elsewhere."""
     return _with_snapshot(Message("restore", {}, {}), snapshot)
-
-
-def play_request(
-    policy: Policy, slot: int, steps: int, *, until_over: bool = False, frames: bool = False
-) -> Message:
-    """Ask for a slot; the arrays are the networks' layers in order."""
-    facts = {
-        "policy": policy.kind,
-        "activation": policy.activation,
-        "slot": slot,
-        "steps": steps,
-        "until_over": until_over,
-        "frames": frames,
-    }
-    parameters = policy.parameters
-    if parameters is None:
-        return Message("play", facts, {})
-    arrays = {f"weights {layer}": array for layer, array in enumerate(parameters.weights)}
-    arrays |= {f"biases {layer}": array for layer, array in enumerate(parameters.biases)}
-    return Message("play", facts, {**arrays, "log_std": parameters.log_std})
 
 
 def ready_reply(spec: WorldSpec) -> Message:
@@ -91,38 +112,19 @@ def snapshot_of(request: Message) -> Snapshot | None:
     return Snapshot(request.facts["epoch"], request.arrays["actions"], request.facts["digest"])
 
 
-def policy_of(request: Message) -> Policy:
-    """Return the policy of a `play` request."""
-    kind, activation = request.facts["policy"], request.facts["activation"]
-    if "log_std" not in request.arrays:
-        return Policy(kind, None, activation)
-    layers = range(len(request.arrays) // 2)
-    weights = tuple(request.arrays[f"weights {layer}"] for layer in layers)
-    biases = tuple(request.arrays[f"biases {layer}"] for layer in layers)
-    return Policy(kind, PolicyParameters(weights, biases, request.arrays["log_std"]), activation)
-
-
 def spec_of(reply: Message) -> WorldSpec:
-    """Return the spec of a `ready` reply; `Garbled` if it is none."""
+    """The spec of a `ready` reply; `Garbled` if it is none."""
     try:
         return WorldSpec(**reply.facts["spec"])
     except (KeyError, TypeError):
         raise Garbled(f"an answer {reply.kind!r} without a spec") from None
 
 
-def batch_of(
-    reply: Message,
-    spec: WorldSpec,
-    steps: int,
-    snapshot: Snapshot,
-    *,
-    until_over: bool = False,
-    frames: bool = False,
-) -> Batch:
-    """Return the batch of a reply; `Garbled` unless it is the slot that was asked for."""
-    played = _steps_played(reply.arrays, steps) if until_over else steps
+def batch_of(reply: Message, spec: WorldSpec, asked: SlotRequest, snapshot: Snapshot) -> Batch:
+    """The batch of a reply; `Garbled` unless it is the slot that was asked for."""
+    played = _steps_played(reply.arrays, asked.steps) if asked.until_over else asked.steps
     room = empty_batch(spec, played, snapshot.epoch, len(snapshot.actions))
-    if frames:
+    if asked.frames:
         shown = reply.arrays.get("frames", room.over)
         # As many things as it says: the one length that the run can not know.
         room = room._replace(frames=np.zeros((played, *shown.shape[1:2], 3), np.float32))

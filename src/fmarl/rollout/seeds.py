@@ -42,8 +42,3 @@ def derived_seed(run_seed: int, purpose: str, *indices: int) -> int:
 def epoch_seed(run_seed: int, world: int, epoch: int) -> int:
     """Return the seed that a world's epoch begins with; epochs count from 0 within each world."""
     return derived_seed(run_seed, "epoch", world, epoch)
-
-
-def slot_generator(run_seed: int, world: int, slot: int) -> np.random.Generator:
-    """Return the generator of the noise that agents act with in one slot of one world."""
-    return np.random.Generator(np.random.PCG64DXSM(sequence(run_seed, "noise", world, slot)))

@@ -4,24 +4,46 @@ The run knows the seed of the epoch and every action taken in it (`Snapshot`), s
 play the epoch again up to the same place. Then the slot is asked for again; its answer is the same.
 """
 
+import os
+import signal
+import socket
+import subprocess
+import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
-from fmarl.rollout import protocol
+from fmarl import wire
+from fmarl.child_process import start_connected
+from fmarl.errors import BadInput
 from fmarl.rollout.batch import Batch, Snapshot, advance, epoch_start
-from fmarl.rollout.protocol import WorldMaker
-from fmarl.rollout.worker_process import WORLD_CRASHED, WorldLost, WorldProcess
+from fmarl.rollout.protocol import (
+    SlotRequest,
+    WorldMaker,
+    batch_of,
+    make_request,
+    restore_request,
+    spec_of,
+)
 from fmarl.wire import Garbled, Message
 from fmarl.worlds.world import WorldSpec
 
+WORLD_CRASHED = "WORLD_CRASHED"
+WORLD_HUNG = "WORLD_HUNG"
 WORLD_RESTORED = "WORLD_RESTORED"
+PYTHON_FLAGS = ("-P", "-u", "-X", "faulthandler")
+ONE_THREAD = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
+)
+GRACE_SECONDS = 2.0
 # A reply that came while another world was being brought back still has to be read.
 READING_SECONDS = 1.0
 
 
-class Event(NamedTuple):
+class WorldEvent(NamedTuple):
     """Something that went wrong with a world, or was put right."""
 
     code: str
@@ -34,6 +56,14 @@ class Event(NamedTuple):
 
 class WorldFailed(RuntimeError):  # noqa: N818 — it reads as what happened
     """A world that was lost too often in a row: something is wrong that a restart does not cure."""
+
+
+class WorldLost(Exception):  # noqa: N818 — it reads as what happened
+    """A worker that crashed, hung or talked nonsense."""
+
+    def __init__(self, code: str, why: str) -> None:
+        super().__init__(why)
+        self.code = code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,16 +80,6 @@ class RestartPolicy:
     """Environment variables for the worker, beside those of the run."""
 
 
-class Wanted(NamedTuple):
-    """A slot that a world has been asked for."""
-
-    slot: int
-    steps: int
-    until_over: bool
-    frames: bool
-    request: Message
-
-
 class WorldSupervisor:
     """One world of a run. `ask` and `answer` are apart so that all worlds play at once."""
 
@@ -73,30 +93,26 @@ class WorldSupervisor:
         run_seed: int,
         index: int,
         restarts: RestartPolicy,
-        events: list[Event],
+        events: list[WorldEvent],
     ) -> None:
         self.index = index
-        self._maker, self._run_seed, self._restarts, self._events = (
-            maker,
-            run_seed,
-            restarts,
-            events,
-        )
-        self._process: WorldProcess | None = None
-        self._stands = False
-        self._wanted: Wanted | None = None
+        self._maker, self._run_seed, self._restarts = maker, run_seed, restarts
+        self._events = events
+        self._worker: WorkerProcess | None = None
+        self._is_in_place = False
+        self._request: SlotRequest | None = None
         self._deadline, self._losses = 0.0, 0
 
     @property
     def pid(self) -> int | None:
         """Number of the worker's process, if there is one."""
-        return self._process.pid if self._process else None
+        return self._worker.pid if self._worker else None
 
-    def ask(self, wanted: Wanted | None) -> None:
-        """Set the world to play a slot, or only to stand ready; does not wait."""
-        self._wanted, self._losses = wanted, 0
+    def ask(self, request: SlotRequest | None) -> None:
+        """Have the world play a slot, or only get in place for one; does not wait."""
+        self._request, self._losses = request, 0
         try:
-            self._begin()
+            self._send_next()
         except WorldLost as loss:
             self._lose(loss)
 
@@ -107,11 +123,11 @@ class WorldSupervisor:
         """
         while True:
             try:
-                if self._process is None:
-                    self._begin()
-                if not self._stands:
-                    self._stand_ready()
-                return self._receive_batch() if self._wanted else None
+                if self._worker is None:
+                    self._send_next()
+                if not self._is_in_place:
+                    self._await_place()
+                return self._receive_batch() if self._request else None
             except WorldLost as loss:
                 self._lose(loss)
             except Garbled as problem:
@@ -119,86 +135,69 @@ class WorldSupervisor:
 
     def keep(self, batch: Batch) -> None:
         """Count a slot as played: from now on the world is brought back to its end."""
-        assert self.snapshot is not None and self._wanted is not None
-        self.snapshot = advance(self.snapshot, batch, until_over=self._wanted.until_over)
+        assert self.snapshot is not None and self._request is not None
+        self.snapshot = advance(self.snapshot, batch, until_over=self._request.until_over)
         if not self.snapshot.digest:
-            self._stands = False  # the next epoch is begun when it is needed, which may be never
+            self._is_in_place = False  # the next epoch begins when it is needed, perhaps never
 
-    def stand_at(self, snapshot: Snapshot) -> None:
+    def move_to(self, snapshot: Snapshot) -> None:
         """Have the world stand elsewhere before it is next used."""
-        self.snapshot, self._stands = snapshot, False
-
-    def modules(self) -> list[str]:
-        """Names of the modules that the worker has loaded."""
-        process = self._alive()
-        process.send(Message("modules", {}, {}), self._restarts.timeout_seconds)
-        deadline = time.monotonic() + self._restarts.timeout_seconds
-        return process.receive(deadline, "modules").facts["names"]
+        self.snapshot, self._is_in_place = snapshot, False
 
     def request_stop(self) -> None:
         """Let the worker begin to leave; `close` waits for it."""
-        if self._process is not None:
-            self._process.request_stop()
+        if self._worker is not None:
+            self._worker.request_stop()
 
     def close(self) -> None:
         """Let an idle worker close its world and leave."""
-        if self._process is not None:
-            self._process.stop()
-            self._process = None
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None
 
     def kill(self) -> None:
         """End the worker at once; the world can still be brought back."""
-        if self._process is not None:
-            self._process.kill()
-            self._process = None
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
 
-    def _begin(self) -> None:
-        """Send the first message that leads to what is wanted."""
-        if self._process is None:
-            self._process, self._stands = WorldProcess(self._restarts.environment), False
+    def _send_next(self) -> None:
+        """Send the first message that leads to what was asked."""
+        if self._worker is None:
+            self._worker, self._is_in_place = WorkerProcess(self._restarts.environment), False
             start = (self._maker, self._run_seed, self.index, self.snapshot)
-            self._send(protocol.make_request(*start), self._restarts.start_seconds)
-        elif not self._stands:
-            self._send(protocol.restore_request(self.snapshot), self._restarts.start_seconds)
+            self._send(make_request(*start), self._restarts.start_seconds)
+        elif not self._is_in_place:
+            self._send(restore_request(self.snapshot), self._restarts.start_seconds)
         else:
-            self._send_wanted()
+            self._send_request()
 
-    def _stand_ready(self) -> None:
-        """Wait for the world to stand where it should, then send what is wanted."""
-        self.spec = protocol.spec_of(self._receive("ready"))
-        self.snapshot, self._stands = self.snapshot or epoch_start(self.spec), True
+    def _await_place(self) -> None:
+        """Wait for the world to stand where it should, then send the request."""
+        self.spec = spec_of(self._receive("ready"))
+        self.snapshot, self._is_in_place = self.snapshot or epoch_start(self.spec), True
         if self._losses:
             replayed = len(self.snapshot.actions)
             self._note(WORLD_RESTORED, f"epoch {self.snapshot.epoch}, {replayed} steps replayed")
-        self._send_wanted()
+        self._send_request()
 
-    def _send_wanted(self) -> None:
-        if self._wanted is not None:
-            self._send(self._wanted.request, self._restarts.timeout_seconds)
+    def _send_request(self) -> None:
+        if self._request is not None:
+            self._send(self._request.message(), self._restarts.timeout_seconds)
 
     def _receive_batch(self) -> Batch:
-        assert self._wanted is not None and self.snapshot is not None
-        wanted = self._wanted
-        return protocol.batch_of(
-            self._receive("batch"),
-            self.spec,
-            wanted.steps,
-            self.snapshot,
-            until_over=wanted.until_over,
-            frames=wanted.frames,
-        )
+        assert self._request is not None and self.snapshot is not None
+        return batch_of(self._receive("batch"), self.spec, self._request, self.snapshot)
 
     def _send(self, message: Message, seconds: float) -> None:
+        assert self._worker is not None
         self._deadline = time.monotonic() + seconds
-        self._alive().send(message, seconds)
+        self._worker.send(message, seconds)
 
     def _receive(self, kind: str) -> Message:
+        assert self._worker is not None
         deadline = max(self._deadline, time.monotonic() + READING_SECONDS)
-        return self._alive().receive(deadline, kind)
-
-    def _alive(self) -> WorldProcess:
-        assert self._process is not None
-        return self._process
+        return self._worker.receive(deadline, kind)
 
     def _lose(self, loss: WorldLost) -> None:
         self.kill()
@@ -207,12 +206,105 @@ class WorldSupervisor:
         if self._losses > self._restarts.max_restarts:
             raise WorldFailed(
                 f"world {self.index} ({self._maker.word}) was lost {self._losses} times in a row "
-                f"in slot {self._slot}; the last time it {loss}."
+                f"in slot {self.slot}; the last time it {loss}."
             ) from loss
 
     @property
-    def _slot(self) -> int:
-        return self._wanted.slot if self._wanted else -1
+    def slot(self) -> int:
+        """The slot that was asked for last; −1 if none was."""
+        return self._request.slot if self._request else -1
 
     def _note(self, code: str, detail: str) -> None:
-        self._events.append(Event(code, self.index, self._slot, detail))
+        self._events.append(WorldEvent(code, self.index, self.slot, detail))
+
+
+class WorkerProcess:
+    """A worker (`play.py`), from its start to `stop` or `kill`; both may be called twice.
+
+    What it prints goes to a log in its own temporary directory, which it also has as `TMPDIR`.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        with ExitStack() as started:
+            home = started.enter_context(
+                tempfile.TemporaryDirectory(prefix="fmarl-world-", ignore_cleanup_errors=True)
+            )
+            self._log = started.enter_context((Path(home) / "log").open("a+b", buffering=0))
+            self._child, self._connection = start_connected(
+                "fmarl.rollout.play",
+                python_flags=PYTHON_FLAGS,
+                environment={**ONE_THREAD, "TMPDIR": home, **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+            )
+            started.enter_context(self._connection)
+            started.callback(self._child.kill)
+            self._held = started.pop_all()
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def send(self, message: Message, seconds: float) -> None:
+        """Hand over a request; `WorldLost` if it is not taken in time."""
+        self._log.truncate(0)  # what it said about earlier slots is of no use any more
+        self._connection.settimeout(seconds)
+        try:
+            wire.send(self._connection, message)
+        except TimeoutError:
+            raise _hung() from None
+        except OSError:
+            raise self._crashed() from None
+
+    def receive(self, deadline: float, kind: str) -> Message:
+        """Wait for the answer of a kind; `WorldLost` if none comes, `BadInput` if it refuses."""
+        try:
+            message = wire.receive(self._connection, deadline)
+        except TimeoutError:
+            raise _hung() from None
+        except OSError:
+            raise self._crashed() from None
+        if message is None:
+            raise self._crashed()
+        if message.kind == "refused":
+            raise BadInput(message.facts.get("line", "the world refused without a reason"))
+        if message.kind != kind:
+            raise Garbled(f"{message.kind!r}, not {kind!r}")
+        return message
+
+    def request_stop(self) -> None:
+        """Ask an idle worker to close its world and leave; `stop` then waits for that."""
+        with suppress(OSError):  # it may have gone already
+            self._connection.shutdown(socket.SHUT_WR)
+
+    def stop(self) -> None:
+        """Let an idle worker close its world, but not for long."""
+        self.request_stop()
+        with suppress(OSError, Garbled):
+            wire.receive(self._connection, time.monotonic() + GRACE_SECONDS)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the worker and all it started, now, and give back what we hold of it."""
+        self._held.close()
+
+    def _crashed(self) -> WorldLost:
+        """Say how it ended and, if it said so, why."""
+        code, why = self._child.end_group(), self._last_words()
+        how = (
+            f"was killed by {signal.Signals(-code).name}" if code < 0 else f"left with code {code}"
+        )
+        return WorldLost(WORLD_CRASHED, f"{how}: {why}" if why else how)
+
+    def _last_words(self) -> str:
+        """Line of the log that names the reason: Python's fatal error, or else the last one."""
+        size = os.fstat(self._log.fileno()).st_size
+        text = os.pread(self._log.fileno(), 4000, max(size - 4000, 0)).decode(errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        fatal = [line for line in lines if line.startswith("Fatal Python error")]
+        return (fatal or lines or [""])[-1][:300]
+
+
+def _hung() -> WorldLost:
+    return WorldLost(WORLD_HUNG, "gave no answer in time")

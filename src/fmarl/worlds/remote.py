@@ -1,14 +1,11 @@
 """A world in a process of its own, one message per step: for users who want several roads at once.
 
 libsumo holds one simulation per process, so `figure_eight.parallel_env()` lives here. Training does
-not: `fmarl.engine` plays whole slots inside a worker and sends one message per slot. The child ends
-when its parent closes the connection or dies.
+not: `fmarl.rollout` plays whole slots inside a worker and sends one message per slot. The child
+ends when its parent closes the connection or dies.
 """
 
-import os
 import socket
-import subprocess
-import sys
 from dataclasses import asdict
 from typing import Any
 
@@ -16,6 +13,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from fmarl import wire
+from fmarl.child_process import connection_to_parent, start_connected
 from fmarl.errors import BadInput
 from fmarl.wire import Message
 from fmarl.worlds.world import Observation, Step, World, WorldSpec
@@ -25,14 +23,8 @@ class RemoteWorld:
     """The world that a word names, in a child process."""
 
     def __init__(self, word: str, **options: Any) -> None:
-        ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "fmarl.worlds.remote", str(theirs.fileno())]
-        # Its own session: Ctrl-C in a terminal is for the parent, which then closes the connection.
-        self._process = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()], start_new_session=True
-        )
-        theirs.close()
-        self._connection: socket.socket | None = ours
+        self._child, connection = start_connected("fmarl.worlds.remote")
+        self._connection: socket.socket | None = connection
         try:
             made = self._ask(Message("make", {"word": word, "options": options}, {}))
         except BaseException:
@@ -65,7 +57,8 @@ class RemoteWorld:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-            self._process.wait()
+            self._child.process.wait()
+            self._child.kill()
 
     def __enter__(self) -> "RemoteWorld":
         return self
@@ -82,7 +75,7 @@ class RemoteWorld:
         except OSError:
             reply = None
         if reply is None:
-            raise RuntimeError(f"the world's process ended with code {self._process.wait()}")
+            raise RuntimeError(f"the world's process ended with code {self._child.process.wait()}")
         if reply.kind == "refused":
             raise BadInput(reply.facts["line"])
         return reply
@@ -120,10 +113,8 @@ def _answer(world: World, request: Message) -> Message:
 
 
 def main() -> None:
-    """Serve one parent on the socket that was inherited."""
-    descriptor = int(sys.argv[1])
-    os.set_inheritable(descriptor, False)
-    with socket.socket(fileno=descriptor) as parent:
+    """Serve the parent that started this process."""
+    with connection_to_parent() as parent:
         try:
             serve(parent)
         except BadInput as error:  # the world could not be made

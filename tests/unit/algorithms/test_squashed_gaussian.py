@@ -7,7 +7,8 @@ from fmarl.algorithms.log_std import HIGHEST_LOG_STD, LOWEST_LOG_STD
 from fmarl.algorithms.networks import Network, forward
 from fmarl.algorithms.squashed_gaussian import Squashed, draw, log_probability, squashed
 from fmarl.algorithms.tsallis import tsallis_entropy
-from fmarl.rollout.policy import PolicyParameters, random_parameters, squashed_action
+from fmarl.rollout.policy import Policy, PolicyParameters, bind
+from fmarl.rollout.policy_check import random_parameters
 from fmarl.worlds.world import WorldSpec
 
 POLICIES = [(0.0, 0.0), (1.5, -1.0), (-0.7, 0.8), (0.3, -4.0)]
@@ -114,7 +115,7 @@ def test_workers_act_as_the_learner_thinks_they_do(activation):
     observation = generator.standard_normal((4, 6), np.float32)
     noise = generator.standard_normal((4, 2), np.float32)
 
-    found = squashed_action(parameters, observation, noise, activation)
+    found = bind(Policy("squashed", parameters, activation), spec)(observation, noise)
 
     for agent in range(4):
         expected = _learner_action(parameters, agent, observation, noise, activation)

@@ -22,7 +22,8 @@ from fmarl.algorithms.tac import make_tac
 from fmarl.algorithms.tac_config import TACConfig
 from fmarl.algorithms.tac_losses import Minibatch, gradients, losses
 from fmarl.errors import BadInput
-from fmarl.rollout.policy import Policy, PolicyParameters, check_policy
+from fmarl.rollout.policy import Policy, PolicyParameters
+from fmarl.rollout.policy_check import check_policy
 from fmarl.worlds.world import WorldSpec
 from golden.sac.compare import RECORDS, assert_same_as_sac, read
 

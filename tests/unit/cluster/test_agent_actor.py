@@ -7,10 +7,9 @@ from fmarl.cluster.agent_actor import Household, LoneAgent
 from fmarl.cluster.agent_state import packed, selves_of
 from fmarl.cluster.run_context import Charge, Superseded, Ticket, own_code
 from fmarl.cluster.upload import PARAMETERS, digest_of
-from fmarl.engine.compiled import make_program
-from fmarl.engine.course import NOBODY
+from fmarl.engine.compiled import learning_keys, make_program
+from fmarl.engine.engine import NOBODY
 from fmarl.engine.experiment import Experiment, describe_experiment
-from fmarl.engine.local_engine import learning_keys
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import MethodConfig
 from fmarl.rollout.batch import columns_of, empty_batch

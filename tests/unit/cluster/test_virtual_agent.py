@@ -7,7 +7,7 @@ from fmarl.cluster.inbox import ACCEPTED, DUPLICATE, NONFINITE, STALE, Expected
 from fmarl.cluster.run_context import Charge, Ticket, own_code
 from fmarl.cluster.upload import PARAMETERS, Upload, digest_of, make_upload
 from fmarl.cluster.virtual_agent import VirtualAgent
-from fmarl.engine.course import NOBODY
+from fmarl.engine.engine import NOBODY
 from fmarl.engine.experiment import Experiment, describe_experiment
 from fmarl.federation.recipes import MethodConfig
 from fmarl.worlds.world import WorldSpec

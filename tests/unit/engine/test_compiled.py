@@ -7,7 +7,8 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from fmarl.algorithms.algorithm import Transitions
-from fmarl.engine.compiled import expected_gradient_norm, make_program, transitions_of
+from fmarl.engine.compiled import expected_gradient_norm, make_program
+from fmarl.engine.engine import transitions_of
 from fmarl.engine.experiment import Experiment
 from fmarl.federation.method import make_method
 from fmarl.rollout.batch import empty_batch

@@ -10,9 +10,11 @@ import pytest
 from fmarl.errors import BadInput
 from fmarl.rollout import evaluate as evaluate
 from fmarl.rollout.evaluate import Epoch, Evaluator, first_returns, has_crashed, mean_reward
-from fmarl.rollout.policy import Policy, bind, clipped, random_parameters
+from fmarl.rollout.play import noise_generator
+from fmarl.rollout.policy import Policy, bind, clipped
+from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.protocol import WorldMaker
-from fmarl.rollout.seeds import derived_seed, epoch_seed, slot_generator
+from fmarl.rollout.seeds import derived_seed, epoch_seed, sequence
 from fmarl.rollout.supervisor import RestartPolicy
 from fmarl.worlds.registry import make_world
 from unit.rollout.tiny_world import TinyWorld
@@ -21,6 +23,10 @@ CARE = RestartPolicy(environment={"PYTHONPATH": str(Path(__file__).parents[2])})
 ROADS = "fmarl.worlds.registry:make_world"
 SPEC = TinyWorld("tiny").spec
 POLICY = Policy("sampled", random_parameters(SPEC, (8, 8)))
+
+
+def slot_generator(run_seed, world, slot):
+    return noise_generator(sequence(run_seed, "noise", world), slot)
 
 
 class Drawn(TinyWorld):
@@ -95,16 +101,16 @@ def test_every_examination_plays_the_same_epochs_whatever_was_examined_before():
 
 
 def test_a_killed_world_changes_no_examination(tmp_path):
-    with evaluator("test_engine_examine:make_drawn") as calm:
+    with evaluator("test_evaluate:make_drawn") as calm:
         expected = calm.evaluate(POLICY, frames=True)
     trouble = {"trouble": "abort", "trouble_step": 30, "flag": str(tmp_path / "once")}
-    with evaluator("test_engine_examine:make_drawn", **trouble) as troubled:
+    with evaluator("test_evaluate:make_drawn", **trouble) as troubled:
         found = [troubled.evaluate(POLICY, frames=True)]
-        [pid] = troubled.rollout.pids
+        [pid] = troubled.pool.pids
         assert pid is not None
         os.kill(pid, 9)
         found.append(troubled.evaluate(POLICY, frames=True))
-        assert [event.code for event in troubled.rollout.events].count("WORLD_CRASHED") == 2
+        assert [event.code for event in troubled.pool.events].count("WORLD_CRASHED") == 2
     for one in found:
         np.testing.assert_array_equal(one.frames, expected.frames)
         assert one._replace(frames=None) == expected._replace(frames=None)
@@ -112,7 +118,7 @@ def test_a_killed_world_changes_no_examination(tmp_path):
 
 def test_frames_are_those_of_the_first_epoch_through_all_its_pieces(monkeypatch):
     monkeypatch.setattr(evaluate, "PIECE_STEPS", 7)
-    with evaluator("test_engine_examine:make_drawn") as tests:
+    with evaluator("test_evaluate:make_drawn") as tests:
         found = tests.evaluate(POLICY, frames=True)
     steps = found.steps[0]
     assert found.frames is not None and found.frames.shape == (steps, steps, 3) and steps > 7
@@ -201,7 +207,7 @@ def test_a_crash_on_a_real_road_ends_its_epoch_and_its_frames():
 def test_wrong_use_and_worlds_that_do_not_end_are_refused_in_one_line():
     with pytest.raises(BadInput, match="repetitions = 0"):
         evaluator(repetitions=0)
-    with evaluator("test_engine_examine:make_endless") as tests:
+    with evaluator("test_evaluate:make_endless") as tests:
         with pytest.raises(BadInput, match="tiny going on after 250 steps") as refusal:
             tests.evaluate(POLICY)
         assert "\n" not in str(refusal.value)

@@ -7,10 +7,15 @@ from hypothesis import strategies as st
 
 from fmarl.errors import BadInput
 from fmarl.rollout.batch import Batch, Snapshot, empty_batch, epoch_start
-from fmarl.rollout.play import play_slot, restore, start
-from fmarl.rollout.policy import POLICIES, Policy, random_parameters
-from fmarl.rollout.seeds import epoch_seed, slot_generator
+from fmarl.rollout.play import noise_generator, play_slot, restore, start
+from fmarl.rollout.policy import POLICIES, Policy
+from fmarl.rollout.policy_check import random_parameters
+from fmarl.rollout.seeds import epoch_seed, sequence
 from unit.rollout.tiny_world import TinyWorld
+
+
+def slot_generator(run_seed, world, slot):
+    return noise_generator(sequence(run_seed, "noise", world), slot)
 
 
 def policy_for(world, kind="sampled"):

@@ -2,19 +2,8 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.rollout.policy import (
-    POLICIES,
-    Policy,
-    bind,
-    categorical_action,
-    check_policy,
-    clipped,
-    gaussian_action,
-    gumbel,
-    random_parameters,
-    slot_noise,
-    squashed_action,
-)
+from fmarl.rollout.policy import POLICIES, Policy, bind, clipped, gumbel, slot_noise
+from fmarl.rollout.policy_check import check_policy, random_parameters
 from unit.rollout.tiny_world import TinyWorld
 
 SPEC = TinyWorld("tiny").spec
@@ -53,7 +42,7 @@ def test_a_batched_network_is_each_agents_own_network(word, bend):
     )
     observation, noise = rng.random((3, 4), np.float32), rng.standard_normal((3, 2), np.float32)
 
-    action = gaussian_action(parameters, observation, noise, word)
+    action = bind(Policy("sampled", parameters, word), SPEC)(observation, noise)
 
     for agent in range(3):
         mean = one_agent_by_hand(parameters, agent, observation, bend)
@@ -87,7 +76,7 @@ def test_a_squashed_action_is_the_tanh_of_a_gaussian_whose_width_the_network_giv
     parameters.biases[-1][:, 2:] = 1.2  # wide enough for the widths to matter
     observation, noise = rng.random((3, 4), np.float32), rng.standard_normal((3, 2), np.float32)
 
-    action = squashed_action(parameters, observation, noise)
+    action = bind(Policy("squashed", parameters), SPEC)(observation, noise)
 
     for agent in range(3):
         mean, width = np.split(one_agent_by_hand(parameters, agent, observation, np.tanh), 2)
@@ -119,11 +108,12 @@ def test_every_policy_is_pure_and_acts_within_what_its_world_allows(kind, spec):
 
 def test_greedy_is_the_mean_or_the_likeliest_choice():
     observation = np.random.default_rng(1).random((3, 4), np.float32)
-    for spec, action in ((SPEC, gaussian_action), (DISCRETE, categorical_action)):
+    for spec in (SPEC, DISCRETE):
         parameters = random_parameters(spec, (8,))
         zero = np.zeros((3, spec.num_actions), np.float32)
         greedy = bind(Policy("greedy", parameters), spec)(observation, zero)
-        np.testing.assert_array_equal(greedy, action(parameters, observation, zero))
+        sampled = bind(Policy("sampled", parameters), spec)
+        np.testing.assert_array_equal(greedy, sampled(observation, zero))
 
 
 def test_squashed_greedy_is_the_tanh_of_the_mean_and_only_squashed_is_left_to_chance():

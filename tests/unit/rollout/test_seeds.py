@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmarl.errors import BadInput
-from fmarl.rollout.seeds import derived_seed, epoch_seed, slot_generator
+from fmarl.rollout.play import noise_generator
+from fmarl.rollout.seeds import derived_seed, epoch_seed, sequence
+
+
+def slot_generator(run_seed, world, slot):
+    return noise_generator(sequence(run_seed, "noise", world), slot)
 
 
 def test_seeds_do_not_depend_on_the_order_in_which_they_are_asked_for():

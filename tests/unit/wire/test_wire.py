@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from fmarl import wire
 from fmarl.rollout import protocol
 from fmarl.rollout.batch import empty_batch, epoch_start
-from fmarl.rollout.policy import Policy, random_parameters
+from fmarl.rollout.policy import Policy
+from fmarl.rollout.policy_check import random_parameters
+from fmarl.rollout.protocol import SlotRequest
 from fmarl.wire import Garbled, Message, decode, encode
 from unit.rollout.tiny_world import TinyWorld
 
@@ -107,7 +109,7 @@ def test_waiting_ends_at_the_deadline_even_when_bytes_keep_dripping():
     "policy", [Policy("random"), Policy("greedy", random_parameters(SPEC, (8, 5)), "relu")]
 )
 def test_a_policy_survives_the_wire(policy):
-    received = protocol.policy_of(decode(encode(protocol.play_request(policy, 3, 9))))
+    received = SlotRequest.of(decode(encode(SlotRequest(policy, 3, 9).message()))).policy
     assert received.kind == policy.kind and received.activation == policy.activation
     if policy.parameters is not None:
         assert received.parameters is not None
@@ -117,14 +119,14 @@ def test_a_policy_survives_the_wire(policy):
 
 
 def test_a_batch_that_was_not_asked_for_is_refused():
-    snapshot = epoch_start(SPEC, 2)
+    snapshot, asked = epoch_start(SPEC, 2), SlotRequest(Policy("random"), 0, 5)
     batch = empty_batch(SPEC, 5, epoch=2)
     reply = protocol.batch_reply(batch)
-    assert protocol.batch_of(reply, SPEC, 5, snapshot).digest() == batch.digest()
+    assert protocol.batch_of(reply, SPEC, asked, snapshot).digest() == batch.digest()
     for wrong in (
         protocol.batch_reply(empty_batch(SPEC, 4, epoch=2)),
         protocol.batch_reply(empty_batch(SPEC, 5, epoch=1)),
         reply._replace(arrays={"observation": batch.observation}),
     ):
         with pytest.raises(Garbled):
-            protocol.batch_of(wrong, SPEC, 5, snapshot)
+            protocol.batch_of(wrong, SPEC, asked, snapshot)

@@ -56,7 +56,7 @@ def test_what_the_child_refuses_reaches_the_caller_as_one_line():
 def test_a_killed_child_is_an_error_and_not_a_hang():
     with RemoteWorld("toy-quadratic", **OPTIONS) as world:
         world.reset(0)
-        os.kill(world._process.pid, signal.SIGKILL)
+        os.kill(world._child.process.pid, signal.SIGKILL)
         with pytest.raises(RuntimeError, match="ended with code -9"):
             world.step(np.zeros((3, 1), dtype=np.float32))
 
@@ -65,14 +65,14 @@ def test_a_closed_world_leaves_no_process_and_can_not_be_used():
     world = RemoteWorld("toy-quadratic", **OPTIONS)
     world.close()
     world.close()
-    assert world._process.returncode == 0
+    assert world._child.process.returncode == 0
     with pytest.raises(BadInput, match="closed"):
         world.reset(0)
 
 
 def test_a_child_does_not_outlive_its_parent():
     code = "from fmarl.worlds.remote import RemoteWorld; import os, signal;"
-    code += "w = RemoteWorld('toy-quadratic', num_agents=2); print(w._process.pid, flush=True);"
+    code += "w = RemoteWorld('toy-quadratic', num_agents=2); print(w._child.pid, flush=True);"
     code += "os.kill(os.getpid(), signal.SIGKILL)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     child, deadline = int(done.stdout), time.monotonic() + 10

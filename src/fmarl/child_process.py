@@ -1,0 +1,126 @@
+"""Child processes that end with their parent, whatever ends that.
+
+A child is started by `exec`, never by a bare fork, and in a session of its own, so Ctrl-C reaches
+the parent only. It holds the read end of a pipe whose write end is the parent's alone: when that
+closes, the child and all that it has started are killed.
+
+    child = ChildProcess("fmarl.some.module", "word")      # here
+    [word] = bind_to_parent()                              # first thing in the module's main()
+"""
+
+import fcntl
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import IO, Any
+
+Stream = int | IO[Any] | None
+
+
+class ChildProcess:
+    """`python -m MODULE LIFELINE WORDS…`, from its start to `kill`, which may be called twice."""
+
+    def __init__(
+        self,
+        module: str,
+        *words: str,
+        python_flags: Sequence[str] = (),
+        pass_fds: Sequence[int] = (),
+        environment: Mapping[str, str] | None = None,
+        stdin: Stream = None,
+        stdout: Stream = None,
+        stderr: Stream = None,
+    ) -> None:
+        lifeline, self._lifeline = os.pipe()
+        with os.fdopen(lifeline):
+            self.process = subprocess.Popen(
+                [sys.executable, *python_flags, "-m", module, str(lifeline), *words],
+                pass_fds=(lifeline, *pass_fds),
+                env=None if environment is None else {**os.environ, **environment},
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Number of the process, and of its group."""
+        return self.process.pid
+
+    def end_group(self) -> int:
+        """Kill the child with its group and return its exit code.
+
+        The group goes before its leader is reaped: until then the number is surely ours.
+        """
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self.process.wait()
+        return self.process.returncode
+
+    def kill(self) -> None:
+        """End the child and all it has started, and give back what we hold of it."""
+        self.end_group()
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+
+
+def start_connected(module: str, **settings: Any) -> tuple[ChildProcess, socket.socket]:
+    """A child whose first word is a socket (`connection_to_parent`), and our end of that."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        descriptor = theirs.fileno()
+        try:
+            child = ChildProcess(module, str(descriptor), pass_fds=[descriptor], **settings)
+        except BaseException:
+            ours.close()
+            raise
+    return child, ours
+
+
+def bind_to_parent() -> list[str]:
+    """In the child: die with the parent from now on; the words that came with the start."""
+    lifeline, *words = sys.argv[1:]
+    os.set_inheritable(int(lifeline), False)
+    die_with_parent(int(lifeline))
+    return words
+
+
+def connection_to_parent() -> socket.socket:
+    """In a child of `start_connected`: die with the parent, and be deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the parent, which then ends us
+    descriptor = int(bind_to_parent()[0])
+    os.set_inheritable(descriptor, False)
+    # A copy: the original stays open to the very end, so the parent hears of our end, and not of
+    # our closing the connection a moment before.
+    return socket.socket(fileno=os.dup(descriptor))
+
+
+def die_with_parent(lifeline: int) -> None:
+    """Die, with all our children, as soon as the other end of a pipe closes: the parent is gone.
+
+    On Linux the kernel kills the process group itself, even while it is stopped or busy in native
+    code. (PR_SET_PDEATHSIG would fire when merely the *thread* that started us ends.)
+    """
+    if hasattr(fcntl, "F_SETSIG"):
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+        flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
+        if select.select([lifeline], [], [], 0)[0]:  # it had closed before we asked
+            os.killpg(0, signal.SIGKILL)
+    else:
+        threading.Thread(target=_wait_and_die, args=(lifeline,), daemon=True).start()
+
+
+def _wait_and_die(lifeline: int) -> None:
+    os.read(lifeline, 1)
+    os.killpg(0, signal.SIGKILL)
