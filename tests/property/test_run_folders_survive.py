@@ -15,9 +15,9 @@ from fmarl.errors import BadInput
 from fmarl.records import atomic_files as durable
 from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint, write_checkpoint
 from fmarl.records.checkpoint_file import DTYPES, unfinished_files
+from fmarl.records.events import EventCode
 from fmarl.records.jsonl import LineWriter, read_lines
 from fmarl.records.lock import hold
-from fmarl.records.note import CHECKPOINT_CORRUPT
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.run_list import list_runs
 from fmarl.records.strict_json import Malformed, decode, encode_line, seal, unseal
@@ -108,7 +108,7 @@ def test_a_harmed_run_gives_a_right_checkpoint_or_says_that_there_is_none(runs, 
         assert found.update_count >= max(untouched, default=0)
         seen = {int(name[:9]) for name in before - unfinished}
         passed_over = [update_count for update_count in seen if update_count > found.update_count]
-        assert [note.code for note in found.notes] == [CHECKPOINT_CORRUPT] * len(passed_over)
+        assert [note.code for note in found.notes] == [EventCode.CKPT_CORRUPT] * len(passed_over)
         write(folder, 9)
         assert read_checkpoint(folder, run_id).update_count == 9
         assert not list(folder.glob("checkpoints/*.tmp"))

@@ -16,9 +16,9 @@ from fmarl.federation.recorded import describe_method
 from fmarl.federation.update import TrainState
 from fmarl.records.atomic_files import DiskTrouble, make_folder, write_durably
 from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint, write_checkpoint
+from fmarl.records.events import EventCode, Note
 from fmarl.records.frames import write_frames
 from fmarl.records.jsonl import LineWriter
-from fmarl.records.note import Note
 from fmarl.records.run_folder import RunFolder
 from fmarl.records.strict_json import seal
 from fmarl.records.tensorboard import Board
@@ -67,7 +67,7 @@ class RunWriter:
         self.notes(saved.notes)
         self._start_from(saved.facts["metrics_end"], saved.update_count)
         self._saved_count = saved.update_count
-        self.event("RESUMED", update_count=saved.update_count)
+        self.event(EventCode.RESUMED, update_count=saved.update_count)
         return from_arrays(blank, saved.arrays, saved.facts["memory"])
 
     @property

@@ -31,6 +31,7 @@ from fmarl.engine.sample_set import keep_slot, slots_to_keep
 from fmarl.engine.signals import Stop
 from fmarl.errors import BadInput
 from fmarl.federation.ledger import Ledger, after_slot, empty_ledger
+from fmarl.records.events import EventCode
 from fmarl.records.lock import hold
 from fmarl.records.run_description import describe_run, installed_versions
 from fmarl.records.run_folder import create_named_run, create_run, read_run
@@ -152,7 +153,7 @@ def _run_all(training: "Training", writer: RunWriter, stop: Stop) -> None:
             writer.save(training.state())
     writer.save(training.state())
     if stop.requested:
-        writer.event("STOPPED", update_count=training.update_count, signal=stop.signal)
+        writer.event(EventCode.STOPPED, update_count=training.update_count, signal=stop.signal)
 
 
 def _write_slot(training: "Training", writer: RunWriter, slot: SlotResult) -> None:
@@ -179,7 +180,7 @@ def _write_trouble(
     """Write down lost worlds and steps; give up when too many slots in a row were bad."""
     writer.events(events)
     if bad_agents:
-        writer.event("NONFINITE", update_count=training.update_count, agents=bad_agents)
+        writer.event(EventCode.NONFINITE, update_count=training.update_count, agents=bad_agents)
     if training.bad_updates > training.experiment.max_bad_updates:
         writer.save(training.state())
         raise Diverged(

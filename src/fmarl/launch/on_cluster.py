@@ -23,12 +23,11 @@ from fmarl.launch.folder_sync import read_folder, write_home
 from fmarl.launch.host_run import HostRun, Look, Parcel, samples_of
 from fmarl.records.atomic_files import remove
 from fmarl.records.checkpoint_file import unfinished_files
+from fmarl.records.events import EventCode, Note
 from fmarl.records.jsonl import LineWriter
 from fmarl.records.lock import hold
-from fmarl.records.note import Note
 from fmarl.records.run_folder import RunFolder, read_run
 
-HOST_LOST = "HOST_LOST"
 MAX_LOSSES = 3
 """Hosts that a run may lose and go on elsewhere."""
 SILENCE_SECONDS = 60.0
@@ -191,7 +190,7 @@ class RemoteRun:
         self._slots.doubt(self._slot.host)
         self._leave_host()
         self._losses += 1
-        self._note([Note(HOST_LOST, f"{where}: {why}")])
+        self._note([Note(EventCode.HOST_LOST, f"{where}: {why}")])
         if self._losses > MAX_LOSSES:
             raise HostsLost(
                 f"{self._folder} has lost {self._losses} hosts, the last one {where}: {why}. "

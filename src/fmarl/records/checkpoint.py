@@ -33,7 +33,7 @@ from fmarl.records.checkpoint_file import (
     unfinished_files,
     unpack,
 )
-from fmarl.records.note import CHECKPOINT_CORRUPT, Note
+from fmarl.records.events import EventCode, Note
 from fmarl.records.run_folder import RunFolder, read_run
 
 KEPT = 3
@@ -179,4 +179,4 @@ def _outlived(arrays_path: Path, update_count: int, keep: int) -> list[Path]:
 
 
 def _corrupt(detail: str) -> Note:
-    return Note(CHECKPOINT_CORRUPT, detail)
+    return Note(EventCode.CKPT_CORRUPT, detail)

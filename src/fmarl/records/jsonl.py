@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from fmarl.errors import BadInput, require
 from fmarl.records.atomic_files import cut, reason, sync, sync_folder, write_at, writing
-from fmarl.records.note import LINE_CUT, Note
+from fmarl.records.events import EventCode, Note
 from fmarl.records.strict_json import Malformed, decode, encode_line
 
 BLOCK = 1 << 16
@@ -92,7 +92,7 @@ class LineWriter:
         if end < size:
             cut(self._descriptor, end)
             half = f"{self.path.name} ended in half a line; {size - end} bytes were cut"
-            self.notes.append(Note(LINE_CUT, half))
+            self.notes.append(Note(EventCode.LINE_CUT, half))
         return end
 
 

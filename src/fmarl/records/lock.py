@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fmarl.errors import BadInput
 from fmarl.records.atomic_files import cut, reason, remove, write_at
-from fmarl.records.note import LOCK_STALE, Note
+from fmarl.records.events import EventCode, Note
 
 LOCK = "LOCK"
 LONGEST_TEXT = 400
@@ -40,7 +40,8 @@ def hold(folder: Path) -> Iterator[list[Note]]:
     descriptor = _lock(path)
     try:
         previous = _sign(path, descriptor)
-        yield [Note(LOCK_STALE, f"taken over from {previous}, which is gone")] if previous else []
+        taken_over = f"taken over from {previous}, which is gone"
+        yield [Note(EventCode.LOCK_STALE, taken_over)] if previous else []
     finally:
         _let_go(path, descriptor)
 

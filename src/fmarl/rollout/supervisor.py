@@ -19,6 +19,7 @@ from typing import NamedTuple
 from fmarl import wire
 from fmarl.child_process import start_connected
 from fmarl.errors import BadInput
+from fmarl.records.events import EventCode
 from fmarl.rollout.batch import Batch, Snapshot, advance, epoch_start
 from fmarl.rollout.protocol import (
     SlotRequest,
@@ -31,9 +32,6 @@ from fmarl.rollout.protocol import (
 from fmarl.wire import Garbled, Message
 from fmarl.worlds.world import WorldSpec
 
-WORLD_CRASHED = "WORLD_CRASHED"
-WORLD_HUNG = "WORLD_HUNG"
-WORLD_RESTORED = "WORLD_RESTORED"
 PYTHON_FLAGS = ("-P", "-u", "-X", "faulthandler")
 ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
@@ -46,8 +44,7 @@ READING_SECONDS = 1.0
 class WorldEvent(NamedTuple):
     """Something that went wrong with a world, or was put right."""
 
-    code: str
-    """`WORLD_CRASHED`, `WORLD_HUNG` or `WORLD_RESTORED`."""
+    code: EventCode
     world: int
     slot: int
     """Slot that was being played; −1 if none was."""
@@ -61,7 +58,7 @@ class WorldFailed(RuntimeError):  # noqa: N818 — it reads as what happened
 class WorldLost(Exception):  # noqa: N818 — it reads as what happened
     """A worker that crashed, hung or talked nonsense."""
 
-    def __init__(self, code: str, why: str) -> None:
+    def __init__(self, code: EventCode, why: str) -> None:
         super().__init__(why)
         self.code = code
 
@@ -131,7 +128,7 @@ class WorldSupervisor:
             except WorldLost as loss:
                 self._lose(loss)
             except Garbled as problem:
-                self._lose(WorldLost(WORLD_CRASHED, f"answered garbage: {problem}"))
+                self._lose(WorldLost(EventCode.WORLD_CRASHED, f"answered garbage: {problem}"))
 
     def keep(self, batch: Batch) -> None:
         """Count a slot as played: from now on the world is brought back to its end."""
@@ -178,7 +175,7 @@ class WorldSupervisor:
         self.snapshot, self._is_in_place = self.snapshot or epoch_start(self.spec), True
         if self._losses:
             replayed = len(self.snapshot.actions)
-            self._note(WORLD_RESTORED, f"epoch {self.snapshot.epoch}, {replayed} steps replayed")
+            self._note(EventCode.WORLD_RESTORED, f"epoch {self.snapshot.epoch}, {replayed} steps replayed")
         self._send_request()
 
     def _send_request(self) -> None:
@@ -214,7 +211,7 @@ class WorldSupervisor:
         """The slot that was asked for last; −1 if none was."""
         return self._request.slot if self._request else -1
 
-    def _note(self, code: str, detail: str) -> None:
+    def _note(self, code: EventCode, detail: str) -> None:
         self._events.append(WorldEvent(code, self.index, self.slot, detail))
 
 
@@ -295,7 +292,7 @@ class WorkerProcess:
         how = (
             f"was killed by {signal.Signals(-code).name}" if code < 0 else f"left with code {code}"
         )
-        return WorldLost(WORLD_CRASHED, f"{how}: {why}" if why else how)
+        return WorldLost(EventCode.WORLD_CRASHED, f"{how}: {why}" if why else how)
 
     def _last_words(self) -> str:
         """Line of the log that names the reason: Python's fatal error, or else the last one."""
@@ -307,4 +304,4 @@ class WorkerProcess:
 
 
 def _hung() -> WorldLost:
-    return WorldLost(WORLD_HUNG, "gave no answer in time")
+    return WorldLost(EventCode.WORLD_HUNG, "gave no answer in time")

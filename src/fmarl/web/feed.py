@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterable
 import anyio.to_thread
 
 from fmarl import __version__
+from fmarl.records.events import EventCode
 from fmarl.records.strict_json import encode_line
 from fmarl.web.run_registry import Watched
 from fmarl.web.tail import Message
@@ -32,7 +33,8 @@ class Feed:
         self._log: list[bytes] = []
         self._boot = secrets.token_hex(4)
         self._more = asyncio.Event()
-        self._add([Message("hello", {"version": __version__})])
+        kinds = {code: {"words": code.words, "severity": code.severity} for code in EventCode}
+        self._add([Message("hello", {"version": __version__, "event_kinds": kinds})])
 
     async def follow(self) -> None:
         """Look at the folders again and again, in a thread, until cancelled."""

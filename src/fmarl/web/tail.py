@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from fmarl.errors import BadInput
 from fmarl.federation.recorded import RecordedMethod
 from fmarl.federation.run_labels import group_of, label_of
+from fmarl.records.events import EventCode
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.run_list import state_of
@@ -82,7 +83,8 @@ class RunTail:
         lines, problem = [], ""
         try:
             self.settings = self.settings or read_run(self.folder.path)["experiment"]
-            lines = self._new_lines(cut_back=any(one.get("code") == "RESUMED" for one in events))
+            resumed = any(event.get("code") == EventCode.RESUMED for event in events)
+            lines = self._new_lines(cut_back=resumed)
         except BadInput as found:
             problem = str(found)
         messages = [*self._state(problem), *lines, *self._new_frames()]

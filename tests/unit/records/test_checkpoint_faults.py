@@ -15,7 +15,7 @@ from fmarl.records.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from fmarl.records.note import Note
+from fmarl.records.events import Note
 from unit.records.faults import Faults, disk_full, each_in_turn
 from unit.records.processes import python
 from unit.records.runs import assert_good, assert_same, facts, make_run, state, write

@@ -6,8 +6,8 @@ import pytest
 from fmarl.errors import BadInput
 from fmarl.records import atomic_files as durable
 from fmarl.records.atomic_files import DiskTrouble
+from fmarl.records.events import EventCode
 from fmarl.records.jsonl import LineWriter, last_record, read_lines
-from fmarl.records.note import LINE_CUT
 from unit.records.faults import Faults, disk_full
 from unit.records.processes import python
 from unit.records.small_disk import small_disk
@@ -52,7 +52,7 @@ def test_a_file_torn_at_any_byte_has_its_whole_lines_and_goes_on_after_them(path
         assert read_lines(path) == (RECORDS[:whole], end)
         assert last_record(path) == (RECORDS[whole - 1] if whole else {})
         with LineWriter(path) as writer:
-            assert [note.code for note in writer.notes] == [LINE_CUT] * (end < length)
+            assert [note.code for note in writer.notes] == [EventCode.LINE_CUT] * (end < length)
             assert writer.position == end
             writer.append({"more": True})
         assert read_lines(path).records == [*RECORDS[:whole], {"more": True}]

@@ -15,7 +15,7 @@ from fmarl.records.checkpoint import (
     write_checkpoint,
 )
 from fmarl.records.checkpoint_file import DTYPES
-from fmarl.records.note import CHECKPOINT_CORRUPT
+from fmarl.records.events import EventCode
 from fmarl.records.strict_json import seal
 from unit.records.runs import assert_good, assert_same, make_run, names, state, write
 
@@ -128,7 +128,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_its_reason(run, harm, reason):
     harm(next(folder.glob("checkpoints/000000003-*")), folder / "checkpoints/000000003.json")
     found = read_checkpoint(folder, run_id)
     assert_good(folder, run_id, {2})
-    assert [note.code for note in found.notes] == [CHECKPOINT_CORRUPT]
+    assert [note.code for note in found.notes] == [EventCode.CKPT_CORRUPT]
     assert reason in found.notes[0].detail
     assert "\n" not in found.notes[0].detail
 

@@ -11,8 +11,8 @@ import pytest
 
 from fmarl.errors import BadInput
 from fmarl.records import lock
+from fmarl.records.events import EventCode
 from fmarl.records.lock import RunHeld, hold, holder, is_held
-from fmarl.records.note import LOCK_STALE
 from unit.records.processes import python
 from unit.records.small_disk import fill, small_disk
 
@@ -74,7 +74,7 @@ def test_the_lock_of_a_killed_process_is_taken_over_with_a_note(tmp_path: Path):
         process.wait(timeout=30)
         assert holder(tmp_path).startswith(f"pid {process.pid} ")
         with hold(tmp_path) as (note,):
-            assert note.code == LOCK_STALE
+            assert note.code == EventCode.LOCK_STALE
             assert note.detail.startswith(f"taken over from pid {process.pid} on host ")
             assert holder(tmp_path).startswith(f"pid {os.getpid()} ")
 

@@ -10,6 +10,7 @@ import { isNumber } from "./format.js";
 /**
  * @typedef {"runs" | "lines" | "events" | "frames" | "about" | "view" | "clock" | "theme"
  *   | "connection"} Topic
+ * @typedef {Record<string, {words: string, severity: string}>} EventKinds By code.
  * @typedef {Record<string, any>} Line A line of metrics, as the contract has it.
  * @typedef {object} Run
  * @property {string} id
@@ -29,6 +30,8 @@ export function createStore() {
   const state = {
     /** @type {Map<string, Run>} */
     runs: new Map(),
+    /** @type {EventKinds} What each code of event means, as the server says. */
+    eventKinds: {},
     /** @type {"connecting" | "live" | "reconnecting" | "ended"} */
     connection: "connecting",
     /** How runs are looked at. */

@@ -43,7 +43,7 @@ export function listen(store) {
       // The browser tries again by itself, except after an answer that is no stream.
       if (source.readyState === EventSource.CLOSED) setTimeout(open, PAUSE_MS);
     };
-    source.addEventListener("hello", () => startAnew(store));
+    source.addEventListener("hello", ({ data }) => startAnew(store, JSON.parse(data)));
     source.addEventListener("run", ({ data }) => takeRun(store, JSON.parse(data)));
     for (const [name, [topic, take]] of Object.entries(EVENTS)) {
       source.addEventListener(name, (event) => {
@@ -60,7 +60,8 @@ export function listen(store) {
 }
 
 /** The server tells everything from the beginning: what it does not tell again is not there. */
-function startAnew(store) {
+function startAnew(store, hello) {
+  store.state.eventKinds = hello.event_kinds;
   const told = new Map([...store.state.runs.values()].map((run) => [run, run.info]));
   for (const run of told.keys()) Object.assign(run, noLines(), { events: [], frames: [] });
   setTimeout(() => {
