@@ -106,7 +106,7 @@ def test_a_run_that_begins_later_appears_by_itself(
 def test_the_first_page_is_small_and_all_of_it_comes_from_here(eight: Page, look: Look):
     viewer = look(eight.address).open_with_a_run()
     loaded = viewer.page.evaluate(LOADED)
-    assert {"/", "/static/main.js", "/static/page.css"} <= loaded.keys()
+    assert {"/", "/static/main.js", "/static/css/layout.css"} <= loaded.keys()
     assert (
         0 < sum(size for path, size in loaded.items() if "/frames/" not in path) < FIRST_PAGE_BYTES
     )

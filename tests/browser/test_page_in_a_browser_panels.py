@@ -13,7 +13,7 @@ from e2e.page import Page
 
 CONSENSUS, DECAY = "consensus.seed-0", "decay"
 MESSAGES = """async ([run, before, line]) => {
-  const { messagesBetween } = await import("/static/messages.js");
+  const { messagesBetween } = await import("/static/graph/messages.js");
   const about = await (await fetch(`/runs/${run}/about`)).json();
   return [messagesBetween(before, line, about.method), about.method.links];
 }"""

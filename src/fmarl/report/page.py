@@ -232,7 +232,8 @@ def page(title: str, lead: Text, sections: Sequence[Section], footer: Text) -> s
 
 def _head(title: str) -> str:
     """What comes before the page; the empty icon keeps a browser from asking a server for one."""
-    css = files("fmarl.report").joinpath("page.css").read_text(encoding="utf-8")
+    styles = (files("fmarl.report") / name for name in ("tokens.css", "page.css"))
+    css = "\n".join(style.read_text(encoding="utf-8") for style in styles)
     return f"""<head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">

@@ -25,6 +25,8 @@ from fmarl.web.security import Guard
 from fmarl.web.tail import RunTail
 
 STATIC = Path(str(files("fmarl.web") / "static"))
+SHARED = {"css/tokens.css": Path(str(files("fmarl.report") / "tokens.css"))}
+"""What the page shares with reports, by its name on the page."""
 KINDS = {
     ".html": "text/html",
     ".css": "text/css",
@@ -49,7 +51,7 @@ def make_app(places: Sequence[Path], addresses: Sequence[str], token: str = "") 
 
     routes = [
         Route("/", _page),
-        Route("/static/{name}", _static),
+        Route("/static/{name:path}", _static),
         Route("/stream", _stream),
         Route("/runs/{run}/about", _about),
         Route("/runs/{run}/frames/{epoch:int}", _frames),
@@ -64,7 +66,8 @@ async def _page(request: Request) -> Response:
 
 async def _static(request: Request) -> Response:
     """A file of the page, by a name that is compared and never joined to a path."""
-    found = {path.name: path for path in STATIC.iterdir()}.get(request.path_params["name"])
+    own = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*.*")}
+    found = (own | SHARED).get(request.path_params["name"])
     if found is None or found.suffix not in KINDS:
         raise HTTPException(404)
     return FileResponse(found, media_type=KINDS[found.suffix], headers=FRESH)

@@ -1,40 +1,40 @@
 /** The page: every panel is made here, and then lives from the store. Start reading here. */
 
-import { makeCurves } from "./curves.js";
-import { makeEvents } from "./events.js";
-import { makeFetching } from "./fetching.js";
-import { makeFocus } from "./focus.js";
-import { makeGradient } from "./gradient.js";
-import { makeGraph } from "./graph.js";
-import { makeKeys } from "./keys.js";
-import { makeLoop } from "./loop.js";
-import { makeMeters } from "./meters.js";
-import { makePicker } from "./picker.js";
-import { makeReplay } from "./replay.js";
-import { makeRoad } from "./road.js";
-import { makeStatus } from "./status.js";
-import { createStore } from "./store.js";
-import { listen } from "./stream.js";
-import { makeTheme } from "./theme.js";
+import { makeCurves } from "./charts/curves.js";
+import { makeEvents } from "./panels/events.js";
+import { makeApi } from "./core/api.js";
+import { makeFocus } from "./core/focus.js";
+import { makeGradient } from "./charts/gradient.js";
+import { makeGraph } from "./graph/graph.js";
+import { makeKeys } from "./core/keyboard.js";
+import { makeAnimation } from "./core/animation.js";
+import { makeMeters } from "./panels/cost_meters.js";
+import { makePicker } from "./panels/run_picker.js";
+import { makeReplay } from "./road/replay.js";
+import { makeRoad } from "./road/road.js";
+import { makeStatus } from "./panels/status.js";
+import { createStore } from "./core/store.js";
+import { listen } from "./core/stream.js";
+import { makeTheme } from "./core/theme.js";
 
 const store = createStore();
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 const theme = makeTheme(store);
-const fetching = makeFetching(store);
+const api = makeApi(store);
 
 makeStatus(store);
-makeFocus(store, fetching);
+makeFocus(store, api);
 makePicker(store, theme);
 const graph = makeGraph(store, theme, reduced);
-const replay = makeReplay(store, fetching, reduced, graph.pulse);
-makeRoad(store, theme, fetching, reduced);
+const replay = makeReplay(store, api, reduced, graph.pulse);
+makeRoad(store, theme, api, reduced);
 makeCurves(store, theme);
 makeMeters(store, theme);
 makeGradient(store, theme);
 makeEvents(store);
 makeKeys(store, replay);
 
-const wake = makeLoop([replay.tick, graph.tick], reduced);
+const wake = makeAnimation([replay.tick, graph.tick], reduced);
 store.on(["runs", "lines", "frames", "about", "view", "clock"], wake);
 reduced.addEventListener("change", wake);
 

@@ -1,0 +1,165 @@
+/** How well the methods do: one line for each, a band where it has several seeds. */
+
+import { makeChartPanel } from "./chart_panel.js";
+import { byId, radios } from "../core/dom.js";
+import { bytes, isNumber, number, plural, tick } from "../core/format.js";
+import { placeOfEpoch, spokenEpoch } from "../core/store.js";
+import { lineLook } from "../core/theme.js";
+
+/**
+ * @typedef {import("../core/store.js").Run} Run
+ * @typedef {{epoch: number, x: number, y: number}} Point
+ */
+
+/**
+ * @param {import("../core/store.js").Store} store
+ * @param {import("../core/theme.js").Theme} theme
+ */
+export function makeCurves(store, theme) {
+  const show = makeChartPanel("curves", theme);
+  const note = byId("curves-note");
+  const measures = radios("measure");
+
+  function draw() {
+    const { view, runs } = store.state;
+    const focus = store.focused;
+    if (!focus) return;
+    const visible = [...runs.values()].filter((run) => !view.hidden.has(run.id));
+    const shown = visible.filter((run) => run.info.world === focus.info.world);
+    const groups = groupRuns(shown, view.measure);
+    const reward = rewardName(focus, view.measure);
+    const isBytes = view.measure === "bytes";
+    show(
+      {
+        series: groups.map((group) => asSeries(group, focus, theme.palette)),
+        rules: isBytes || view.measure === "test" ? baselines(shown) : [],
+        now: isBytes ? null : spokenEpoch(view),
+        softX: isBytes,
+        xLabel: isBytes ? "sent" : "epoch",
+        yLabel: `${view.measure === "train" ? "training" : "test"} ${reward}`,
+        xText: isBytes ? bytes : tick,
+        leastX: isBytes ? 0 : Math.max(1, ...shown.map(lastEpoch)),
+        logarithmic: false,
+        fromZero: reward === "NAS",
+      },
+      words(groups, reward, view.measure),
+    );
+    const elsewhere = visible.filter(({ info }) => info.world && info.world !== focus.info.world);
+    note.textContent = noteOf(groups, elsewhere.length);
+    for (const input of measures) input.checked = input.value === view.measure;
+  }
+
+  for (const input of measures) {
+    input.addEventListener("change", () => store.look({ measure: input.value }));
+  }
+  store.on(["lines", "runs", "view", "about", "theme"], draw);
+}
+
+/** What is measured: a return is of whole episodes, and training does not wait for their end. */
+function rewardName(run, measure) {
+  const name = run.info.measure;
+  return measure === "train" && name === "return" ? "reward" : name;
+}
+
+/**
+ * Runs by group, each with the mean and the range over its seeds.
+ * @param {Run[]} runs
+ * @param {"test" | "train" | "bytes"} measure
+ */
+export function groupRuns(runs, measure) {
+  const groups = new Map();
+  for (const run of runs) {
+    const points = pointsOf(run, measure);
+    if (points.length === 0) continue;
+    const group = groups.get(run.info.group) ?? { runs: [], curves: [], label: run.info.label };
+    group.runs.push(run);
+    group.curves.push(points);
+    groups.set(run.info.group, group);
+  }
+  return [...groups.values()].map((group) => ({ ...group, points: overSeeds(group.curves) }));
+}
+
+/** @param {Run} run @param {string} measure @returns {Point[]} */
+function pointsOf(run, measure) {
+  const lines = measure === "train" ? run.epochs : run.tests;
+  const name = measure === "train" ? "train_reward" : "mean";
+  return lines
+    .filter((line) => isNumber(line[name]))
+    .map((line) => ({
+      epoch: line.epoch,
+      x: measure === "bytes" ? bytesAt(run, line.epoch) : line.epoch,
+      y: line[name],
+    }));
+}
+
+function bytesAt(run, epoch) {
+  const line = run.epochs[placeOfEpoch(run.epochs, epoch)];
+  return isNumber(line?.bytes_sent) ? line.bytes_sent : 0;
+}
+
+/**
+ * Mean, least and greatest at each epoch, of the seeds that have come so far.
+ * @param {Point[][]} curves
+ */
+export function overSeeds(curves) {
+  if (curves.length === 1) return curves[0];
+  const byEpoch = new Map();
+  for (const point of curves.flat()) {
+    byEpoch.set(point.epoch, [...(byEpoch.get(point.epoch) ?? []), point]);
+  }
+  const epochs = [...byEpoch.keys()].sort((one, other) => one - other);
+  return epochs.map((epoch) => {
+    const points = byEpoch.get(epoch);
+    const ys = points.map((point) => point.y);
+    const [y, low, high] = [mean(ys), Math.min(...ys), Math.max(...ys)];
+    const who = points.length < curves.length ? `, ${points.length} of ${curves.length} seeds` : "";
+    const note = `${number(y)} (${number(low)} to ${number(high)}${who})`;
+    return { epoch, x: mean(points.map((point) => point.x)), y, low, high, note };
+  });
+}
+
+function mean(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function asSeries(group, focus, palette) {
+  return {
+    ...lineLook(palette, group.runs[0].look),
+    label: group.label,
+    width: group.runs.includes(focus) ? 2.6 : 1.6,
+    points: group.points,
+  };
+}
+
+/** Each seed has its own traffic, and so its own baseline: the mean over the runs shown. */
+function baselines(runs) {
+  const means = runs.map((run) => run.baseline?.mean).filter(isNumber);
+  if (means.length === 0) return [];
+  return [{ y: mean(means), label: `SUMO alone ${number(mean(means))}` }];
+}
+
+/** Where the axis should end: while a run goes, with room to grow. */
+function lastEpoch(run) {
+  const last = run.epochs.at(-1)?.epoch ?? 0;
+  const isGoing = run.info.state === "running" || run.info.state === "starting";
+  return isGoing ? Math.min(run.info.num_epochs, Math.max(10, last * 1.15)) : last;
+}
+
+function noteOf(groups, numElsewhere) {
+  const seeds = groups.map((group) => group.runs.length);
+  const [least, most] = [Math.min(...seeds), Math.max(...seeds)];
+  const notes = [];
+  if (most > 1) {
+    const over = least === most ? most : `${least} to ${most}`;
+    notes.push(`Line: mean over ${over} seeds. Band: least to greatest.`);
+  }
+  if (numElsewhere > 0) notes.push(`${plural(numElsewhere, "run")} of other worlds not drawn.`);
+  return notes.join(" ");
+}
+
+function words(groups, reward, measure) {
+  const against = measure === "bytes" ? "bytes sent" : "epochs";
+  const kind = measure === "train" ? "Training" : "Test";
+  const ends = groups.map(({ label, points }) => `${label} ${number(points.at(-1).y)}`);
+  return `${kind} ${reward} against ${against}: ${ends.join(", ") || "nothing yet"}`;
+}

@@ -1,0 +1,33 @@
+/** Canvases that are as sharp as the screen and as large as their place. */
+
+import { Painter } from "./painter.js";
+
+/**
+ * Make a canvas as many pixels as its place on the screen has, and clear it.
+ * @param {HTMLCanvasElement} canvas
+ * @param {import("./theme.js").Palette} palette
+ * @returns {{painter: Painter, width: number, height: number}} Size in CSS pixels.
+ */
+export function prepare(canvas, palette) {
+  const { clientWidth: width, clientHeight: height } = canvas;
+  const density = window.devicePixelRatio || 1;
+  const [across, down] = [Math.round(width * density), Math.round(height * density)];
+  // Setting the size, even to what it was, throws the picture away: only if it changed.
+  if (canvas.width !== across || canvas.height !== down) {
+    canvas.width = across;
+    canvas.height = down;
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(density, 0, 0, density, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return { painter: new Painter(context, palette), width, height };
+}
+
+/**
+ * Say what a canvas shows to those who do not see it.
+ * @param {HTMLCanvasElement} canvas
+ * @param {string} words
+ */
+export function describe(canvas, words) {
+  if (canvas.getAttribute("aria-label") !== words) canvas.setAttribute("aria-label", words);
+}

@@ -1,0 +1,158 @@
+/** The list of runs: whose curve is drawn, which one is in focus, which one is beside it. */
+
+import { byId, element, setText } from "../core/dom.js";
+import { plural } from "../core/format.js";
+import { dashBackground, lineLook } from "../core/theme.js";
+
+/** From here on the list is a column with a filter, not a strip. */
+const MANY = 6;
+const ICONS = {
+  starting: "◌",
+  running: "▶",
+  done: "✓",
+  stopped: "‖",
+  killed: "✕",
+  damaged: "!",
+  gone: "∅",
+};
+
+/**
+ * @param {import("../core/store.js").Store} store
+ * @param {import("../core/theme.js").Theme} theme
+ */
+export function makePicker(store, theme) {
+  const [list, tools, filter, found] = ["picker", "picker-tools", "filter", "found"].map(byId);
+  const { state } = store;
+  /** @type {Map<string, ReturnType<typeof makeRow>>} */
+  const rows = new Map();
+  let revealed = null;
+
+  function draw() {
+    for (const run of state.runs.values()) {
+      if (!rows.has(run.id)) addRow(run);
+      const now = { view: state.view, focused: store.focused };
+      showRow(rows.get(run.id), run, now, theme.palette);
+    }
+    const many = state.runs.size >= MANY;
+    document.body.dataset.many = String(many);
+    tools.hidden = !many;
+    for (const [id, { item }] of rows) item.hidden = !matches(state.runs.get(id), filter.value);
+    setText(found, `${matching().length} of ${plural(state.runs.size, "run")}`);
+    reveal(state.view.focus);
+  }
+
+  /** A focus that moved by itself is brought into the list's view; the page stays where it is. */
+  function reveal(id) {
+    const item = rows.get(id)?.item;
+    if (!item || revealed === id) return;
+    revealed = id;
+    const [top, bottom] = [item.offsetTop, item.offsetTop + item.offsetHeight];
+    const isSeen = top >= list.scrollTop && bottom <= list.scrollTop + list.clientHeight;
+    if (!isSeen) list.scrollTop = top - list.clientHeight / 2;
+  }
+
+  function matching() {
+    return [...state.runs.values()].filter((run) => matches(run, filter.value));
+  }
+
+  function addRow(run) {
+    const row = makeRow(run);
+    row.shown.addEventListener("change", () => show([run], row.shown.checked));
+    row.focus.addEventListener("click", () => focus(run));
+    row.pin.addEventListener("click", () => pin(run));
+    rows.set(run.id, row);
+    list.append(row.item);
+  }
+
+  function show(runs, isShown) {
+    for (const run of runs) {
+      if (isShown) state.view.hidden.delete(run.id);
+      else state.view.hidden.add(run.id);
+    }
+    store.touch("view");
+  }
+
+  /** Whoever is looked at is drawn, too. */
+  function focus(run) {
+    state.view.hidden.delete(run.id);
+    const pinned = store.pinned && canCompare(store.pinned, run) ? store.pinned.id : null;
+    store.look({ focus: run.id, chosen: true, pinned });
+  }
+
+  function pin(run) {
+    state.view.hidden.delete(run.id);
+    const isPinned = state.view.pinned === run.id;
+    store.look({ pinned: isPinned ? null : run.id, chosen: true });
+  }
+
+  filter.addEventListener("input", draw);
+  byId("show-all").addEventListener("click", () => show(matching(), true));
+  byId("show-none").addEventListener("click", () => show(matching(), false));
+  store.on(["runs", "lines", "view", "theme"], draw);
+}
+
+/**
+ * Whether every word of a filter is found in what is known of a run.
+ * @param {import("../core/store.js").Run} run
+ * @param {string} wanted
+ */
+export function matches(run, wanted) {
+  const { label, name, world, algorithm, method, seed } = run.info;
+  const text = [label, name, world, algorithm, method, `seed ${seed}`, stateOf(run)].join(" ");
+  const words = wanted.toLowerCase().split(/\s+/);
+  return words.every((word) => text.toLowerCase().includes(word));
+}
+
+/** @param {import("../core/store.js").Run} run @returns {keyof typeof ICONS} */
+function stateOf(run) {
+  return run.gone ? "gone" : run.info.state;
+}
+
+function makeRow(run) {
+  const item = element("li", "run");
+  const shown = element("input");
+  const [focus, pin] = [element("button", "focus"), element("button", "pin", "⇄")];
+  const names = ["sample", "label", "state", "seed", "progress"];
+  const spans = Object.fromEntries(names.map((name) => [name, element("span", name)]));
+  shown.type = "checkbox";
+  focus.type = pin.type = "button";
+  focus.append(...Object.values(spans));
+  item.append(shown, focus, pin);
+  item.dataset.run = run.id;
+  return { item, shown, focus, pin, ...spans };
+}
+
+function showRow(row, run, { view, focused }, palette) {
+  const { info } = run;
+  const name = `${info.label}, seed ${info.seed}`;
+  const state = stateOf(run);
+  const epoch = run.epochs.at(-1)?.epoch ?? 0;
+  const isFocus = view.focus === run.id;
+  const isPinned = view.pinned === run.id;
+  setText(row.label, info.label);
+  setText(row.seed, `seed ${info.seed}`);
+  setText(row.state, `${ICONS[state] ?? "·"} ${state} ${epoch}/${info.num_epochs}`);
+  row.state.dataset.state = state;
+  row.progress.style.setProperty("--share", String(Math.min(epoch / (info.num_epochs || 1), 1)));
+  row.item.style.setProperty("--look", lineLook(palette, run.look).colour);
+  row.sample.style.background = dashBackground(run.look);
+  row.shown.checked = !view.hidden.has(run.id);
+  label(row.shown, `Draw the curve of ${name}`);
+  row.focus.setAttribute("aria-pressed", String(isFocus));
+  const progress = `epoch ${epoch} of ${info.num_epochs}`;
+  row.focus.setAttribute("aria-label", `Look at ${name}: ${state}, ${progress}`);
+  row.focus.title = `${info.name} · ${info.world} · ${info.algorithm}`;
+  row.pin.setAttribute("aria-pressed", String(isPinned));
+  row.pin.disabled = !isPinned && !canCompare(run, focused);
+  label(row.pin, isPinned ? `Stop comparing with ${name}` : `Compare with ${name}`);
+}
+
+/** Two runs of one world, on the same clock. */
+function canCompare(run, focused) {
+  return focused !== null && run !== focused && run.info.world === focused.info.world;
+}
+
+function label(control, words) {
+  control.setAttribute("aria-label", words);
+  control.title = words;
+}
