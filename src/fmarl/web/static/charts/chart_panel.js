@@ -1,19 +1,22 @@
 /** A chart that answers to pointer and keyboard: a crosshair, and the values under it in words. */
 
 import { describe, prepare } from "../core/canvas.js";
-import { drawChart, drawCrosshair, nearestPoint } from "./chart.js";
 import { byId, element } from "../core/dom.js";
 import { number } from "../core/format.js";
+import { drawChart, drawCrosshair, nearestPoint } from "./chart.js";
+/** @import { Chart, Drawn } from "./chart.js" */
+/** @import { Theme } from "../core/theme.js" */
 
 /**
  * @param {string} id Of its canvas; what the crosshair finds is said in `id-readout`.
- * @param {import("../core/theme.js").Theme} theme
- * @returns {(chart: import("./chart.js").Chart, words: string) => void} Shows a chart.
+ * @param {Theme} theme
+ * @returns {(chart: Chart, words: string) => void} Shows a chart.
  */
 export function makeChartPanel(id, theme) {
-  const [canvas, readout] = [byId(id), byId(`${id}-readout`)];
-  /** @type {import("./chart.js").Drawn | null} */
+  const [canvas, readout] = [byId(id, HTMLCanvasElement), byId(`${id}-readout`)];
+  /** @type {Drawn | null} */
   let drawn = null;
+  /** @type {Chart | null} */
   let chart = null;
   /** @type {number | null} x that was pointed at. */
   let pointed = null;
@@ -24,10 +27,11 @@ export function makeChartPanel(id, theme) {
     drawn = drawChart(painter, width, height, chart);
     const x = pointed === null ? null : snapped(chart, pointed);
     if (x !== null) drawCrosshair(painter, drawn, x);
-    tell(x);
+    tell(chart, drawn, x);
   }
 
-  function tell(x) {
+  /** @param {Chart} chart @param {Drawn} drawn @param {number | null} x */
+  function tell(chart, drawn, x) {
     readout.hidden = x === null;
     if (x === null) return;
     const rows = valuesAt(chart, x).map(({ series, point }) => {
@@ -40,6 +44,7 @@ export function makeChartPanel(id, theme) {
     readout.dataset.side = drawn.xs.pixel(x) > canvas.clientWidth / 2 ? "left" : "right";
   }
 
+  /** @param {number | null} x */
   function point(x) {
     pointed = x;
     draw();
@@ -51,8 +56,9 @@ export function makeChartPanel(id, theme) {
   canvas.addEventListener("pointerleave", () => point(null));
   canvas.addEventListener("blur", () => point(null));
   canvas.addEventListener("keydown", (event) => {
-    const all = chart ? allX(chart) : [];
-    const next = keyTarget(event.key, all, pointed === null ? null : snapped(chart, pointed));
+    if (!chart) return;
+    const now = pointed === null ? null : snapped(chart, pointed);
+    const next = keyTarget(event.key, allX(chart), now);
     if (next === undefined) return;
     event.preventDefault();
     event.stopPropagation(); // here arrows move the crosshair, not the vehicles
@@ -67,29 +73,41 @@ export function makeChartPanel(id, theme) {
   };
 }
 
-/** The x that a key leads to; undefined if it is not one of ours. */
+/**
+ * The x that a key leads to; undefined if it is not one of ours.
+ * @param {string} key
+ * @param {number[]} all
+ * @param {number | null} now
+ * @returns {number | null | undefined}
+ */
 function keyTarget(key, all, now) {
   if (key === "Escape") return now === null ? undefined : null;
   if (all.length === 0) return undefined;
   const place = now === null ? all.length : all.indexOf(now);
+  /** @type {Record<string, number>} */
   const places = { ArrowLeft: place - 1, ArrowRight: place + 1, Home: 0, End: all.length - 1 };
   if (!(key in places)) return undefined;
   return all[Math.min(Math.max(places[key], 0), all.length - 1)];
 }
 
+/** @param {Chart} chart */
 function allX(chart) {
   const xs = chart.series.flatMap((series) => series.points.map((point) => point.x));
   return [...new Set(xs)].sort((one, other) => one - other);
 }
 
+/** @param {Chart} chart @param {number} x */
 function snapped(chart, x) {
   return nearestPoint(chart.series.flatMap((series) => series.points), x)?.x ?? null;
 }
 
+/** @param {Chart} chart @param {number} x */
 function valuesAt(chart, x) {
   return chart.series
-    .map((series) => ({ series, point: nearestPoint(series.points, x) }))
-    .filter(({ point }) => point && point.x === x)
+    .flatMap((series) => {
+      const point = nearestPoint(series.points, x);
+      return point?.x === x ? [{ series, point }] : [];
+    })
     .toSorted((one, other) => other.point.y - one.point.y)
     .slice(0, 10);
 }

@@ -1,19 +1,22 @@
 /** How well the methods do: one line for each, a band where it has several seeds. */
 
-import { makeChartPanel } from "./chart_panel.js";
 import { byId, radios } from "../core/dom.js";
 import { bytes, isNumber, number, plural, tick } from "../core/format.js";
 import { placeOfEpoch, spokenEpoch } from "../core/store.js";
 import { lineLook } from "../core/theme.js";
+import { makeChartPanel } from "./chart_panel.js";
+/** @import { ChartPoint, Series } from "./chart.js" */
+/** @import { Measure, Run, Store } from "../core/store.js" */
+/** @import { Palette, Theme } from "../core/theme.js" */
 
 /**
- * @typedef {import("../core/store.js").Run} Run
- * @typedef {{epoch: number, x: number, y: number}} Point
+ * @typedef {ChartPoint & {epoch: number}} Point
+ * @typedef {{runs: Run[], curves: Point[][], label: string, points: Point[]}} Group
  */
 
 /**
- * @param {import("../core/store.js").Store} store
- * @param {import("../core/theme.js").Theme} theme
+ * @param {Store} store
+ * @param {Theme} theme
  */
 export function makeCurves(store, theme) {
   const show = makeChartPanel("curves", theme);
@@ -50,12 +53,17 @@ export function makeCurves(store, theme) {
   }
 
   for (const input of measures) {
-    input.addEventListener("change", () => store.look({ measure: input.value }));
+    const measure = /** @type {Measure} */ (input.value);
+    input.addEventListener("change", () => store.look({ measure }));
   }
   store.on(["lines", "runs", "view", "about", "theme"], draw);
 }
 
-/** What is measured: a return is of whole episodes, and training does not wait for their end. */
+/**
+ * What is measured: a return is of whole episodes, and training does not wait for their end.
+ * @param {Run} run
+ * @param {Measure} measure
+ */
 function rewardName(run, measure) {
   const name = run.info.measure;
   return measure === "train" && name === "return" ? "reward" : name;
@@ -64,9 +72,10 @@ function rewardName(run, measure) {
 /**
  * Runs by group, each with the mean and the range over its seeds.
  * @param {Run[]} runs
- * @param {"test" | "train" | "bytes"} measure
+ * @param {Measure} measure
  */
 export function groupRuns(runs, measure) {
+  /** @type {Map<string, Omit<Group, "points">>} */
   const groups = new Map();
   for (const run of runs) {
     const points = pointsOf(run, measure);
@@ -79,19 +88,18 @@ export function groupRuns(runs, measure) {
   return [...groups.values()].map((group) => ({ ...group, points: overSeeds(group.curves) }));
 }
 
-/** @param {Run} run @param {string} measure @returns {Point[]} */
+/** @param {Run} run @param {Measure} measure @returns {Point[]} */
 function pointsOf(run, measure) {
   const lines = measure === "train" ? run.epochs : run.tests;
   const name = measure === "train" ? "train_reward" : "mean";
-  return lines
-    .filter((line) => isNumber(line[name]))
-    .map((line) => ({
-      epoch: line.epoch,
-      x: measure === "bytes" ? bytesAt(run, line.epoch) : line.epoch,
-      y: line[name],
-    }));
+  return lines.flatMap((line) => {
+    const [{ epoch }, y] = [line, line[name]];
+    if (!isNumber(y)) return [];
+    return [{ epoch, x: measure === "bytes" ? bytesAt(run, epoch) : epoch, y }];
+  });
 }
 
+/** @param {Run} run @param {number} epoch */
 function bytesAt(run, epoch) {
   const line = run.epochs[placeOfEpoch(run.epochs, epoch)];
   return isNumber(line?.bytes_sent) ? line.bytes_sent : 0;
@@ -103,13 +111,13 @@ function bytesAt(run, epoch) {
  */
 export function overSeeds(curves) {
   if (curves.length === 1) return curves[0];
+  /** @type {Map<number, Point[]>} */
   const byEpoch = new Map();
   for (const point of curves.flat()) {
     byEpoch.set(point.epoch, [...(byEpoch.get(point.epoch) ?? []), point]);
   }
-  const epochs = [...byEpoch.keys()].sort((one, other) => one - other);
-  return epochs.map((epoch) => {
-    const points = byEpoch.get(epoch);
+  const inOrder = [...byEpoch].sort(([one], [other]) => one - other);
+  return inOrder.map(([epoch, points]) => {
     const ys = points.map((point) => point.y);
     const [y, low, high] = [mean(ys), Math.min(...ys), Math.max(...ys)];
     const who = points.length < curves.length ? `, ${points.length} of ${curves.length} seeds` : "";
@@ -118,10 +126,12 @@ export function overSeeds(curves) {
   });
 }
 
+/** @param {number[]} values */
 function mean(values) {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+/** @param {Group} group @param {Run} focus @param {Palette} palette @returns {Series} */
 function asSeries(group, focus, palette) {
   return {
     ...lineLook(palette, group.runs[0].look),
@@ -131,20 +141,24 @@ function asSeries(group, focus, palette) {
   };
 }
 
-/** Each seed has its own traffic, and so its own baseline: the mean over the runs shown. */
+/**
+ * Each seed has its own traffic, and so its own baseline: the mean over the runs shown.
+ * @param {Run[]} runs
+ */
 function baselines(runs) {
   const means = runs.map((run) => run.baseline?.mean).filter(isNumber);
   if (means.length === 0) return [];
   return [{ y: mean(means), label: `SUMO alone ${number(mean(means))}` }];
 }
 
-/** Where the axis should end: while a run goes, with room to grow. */
+/** Where the axis should end: while a run goes, with room to grow. @param {Run} run */
 function lastEpoch(run) {
   const last = run.epochs.at(-1)?.epoch ?? 0;
   const isGoing = run.info.state === "running" || run.info.state === "starting";
   return isGoing ? Math.min(run.info.num_epochs, Math.max(10, last * 1.15)) : last;
 }
 
+/** @param {Group[]} groups @param {number} numElsewhere */
 function noteOf(groups, numElsewhere) {
   const seeds = groups.map((group) => group.runs.length);
   const [least, most] = [Math.min(...seeds), Math.max(...seeds)];
@@ -157,9 +171,10 @@ function noteOf(groups, numElsewhere) {
   return notes.join(" ");
 }
 
+/** @param {Group[]} groups @param {string} reward @param {Measure} measure */
 function words(groups, reward, measure) {
   const against = measure === "bytes" ? "bytes sent" : "epochs";
   const kind = measure === "train" ? "Training" : "Test";
-  const ends = groups.map(({ label, points }) => `${label} ${number(points.at(-1).y)}`);
+  const ends = groups.map(({ label, points }) => `${label} ${number(points.at(-1)?.y)}`);
   return `${kind} ${reward} against ${against}: ${ends.join(", ") || "nothing yet"}`;
 }

@@ -1,14 +1,17 @@
 /** How steep the loss still is: measured, its running mean, and what theory promises of that. */
 
-import { makeChartPanel } from "./chart_panel.js";
 import { byId } from "../core/dom.js";
 import { isNumber, number, tick } from "../core/format.js";
 import { placeOfEpoch, spokenEpoch } from "../core/store.js";
 import { lineLook } from "../core/theme.js";
+import { makeChartPanel } from "./chart_panel.js";
+/** @import { ChartPoint, Series } from "./chart.js" */
+/** @import { About, Run, Store, View } from "../core/store.js" */
+/** @import { Palette, Theme } from "../core/theme.js" */
 
 /**
- * @param {import("../core/store.js").Store} store
- * @param {import("../core/theme.js").Theme} theme
+ * @param {Store} store
+ * @param {Theme} theme
  */
 export function makeGradient(store, theme) {
   const show = makeChartPanel("gradient", theme);
@@ -41,19 +44,16 @@ export function makeGradient(store, theme) {
 
 /**
  * The squared gradient norm by update: on the fixed samples if the run has them.
- * @param {import("../core/store.js").Run} run
+ * @param {Run} run
  */
 export function measured(run) {
   const lines = [...(run.start ? [run.start] : []), ...run.epochs];
-  const onSamples = lines.filter((line) => isNumber(line.expected_gradient_norm));
-  const isOnSamples = onSamples.length > 0;
-  const used = isOnSamples ? onSamples : lines.filter((line) => isNumber(line.gradient_norm));
-  const points = used
-    .map((line) => ({
-      x: line.update_count,
-      y: isOnSamples ? line.expected_gradient_norm : line.gradient_norm ** 2,
-    }))
-    .filter((point) => point.y > 0); // a logarithm has no place for zero
+  const isOnSamples = lines.some((line) => isNumber(line.expected_gradient_norm));
+  const points = lines.flatMap(({ update_count: x, expected_gradient_norm, gradient_norm }) => {
+    const norm = isOnSamples ? expected_gradient_norm : gradient_norm;
+    const y = isNumber(norm) ? (isOnSamples ? norm : norm ** 2) : 0;
+    return y > 0 ? [{ x, y }] : []; // a logarithm has no place for zero
+  });
   return { points, isOnSamples };
 }
 
@@ -69,13 +69,22 @@ export function runningMean(points) {
   });
 }
 
+/** @param {About["bound"] | undefined} bound @returns {ChartPoint[]} */
 function boundPoints(bound) {
-  if (!bound?.values) return [];
-  return bound.updates
-    .map((x, i) => ({ x, y: bound.values[i] }))
+  const { updates = [], values = [] } = bound ?? {};
+  return updates
+    .map((x, i) => ({ x, y: values[i] }))
     .filter((point) => isNumber(point.y) && point.y > 0);
 }
 
+/**
+ * @param {ChartPoint[]} points
+ * @param {ChartPoint[]} average
+ * @param {ChartPoint[]} bound
+ * @param {Run} run
+ * @param {Palette} palette
+ * @returns {Series[]}
+ */
 function allSeries(points, average, bound, run, palette) {
   const { colour } = lineLook(palette, run.look);
   const made = [
@@ -86,21 +95,24 @@ function allSeries(points, average, bound, run, palette) {
   return made.filter((series) => series.points.length);
 }
 
+/** @param {Run} run @param {View} view */
 function nowOf(run, view) {
   const epoch = spokenEpoch(view);
   if (epoch === null) return null;
   return run.epochs[placeOfEpoch(run.epochs, epoch)]?.update_count ?? 0;
 }
 
+/** @param {Run} run @param {ChartPoint[]} points */
 function noteOf(run, points) {
   if (points.length) return run.about?.bound?.text ?? "";
   return run.epochs.length ? "No gradient norm was recorded." : "Nothing was measured yet.";
 }
 
+/** @param {ChartPoint[]} average @param {ChartPoint[]} bound @param {boolean} isOnSamples */
 function words(average, bound, isOnSamples) {
   const which = isOnSamples ? "on fixed samples" : "of the agents' own gradients";
   const now = average.at(-1);
   if (!now) return "Squared gradient norm: nothing yet";
-  const promise = bound.length ? `, corrected bound ${number(bound.at(-1).y)}` : ", no bound";
+  const promise = bound.length ? `, corrected bound ${number(bound.at(-1)?.y)}` : ", no bound";
   return `Squared gradient norm ${which}: running mean ${number(now.y)}${promise}`;
 }

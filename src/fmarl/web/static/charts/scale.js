@@ -84,7 +84,12 @@ export function extent(values) {
   return [least, most];
 }
 
-/** Powers of ten, with 2 and 5 between them where there is room. */
+/**
+ * Powers of ten, with 2 and 5 between them where there is room.
+ * @param {number} least
+ * @param {number} most
+ * @param {number} numTicks
+ */
 function decadeTicks(least, most, numTicks) {
   const [first, last] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))];
   const decades = last - first;
@@ -97,7 +102,11 @@ function decadeTicks(least, most, numTicks) {
   return ticks.filter((tick) => tick >= least * 0.999 && tick <= most * 1.001);
 }
 
-/** Without the dust of binary fractions: 0.30000000000000004 is 0.3. */
+/**
+ * Without the dust of binary fractions: 0.30000000000000004 is 0.3.
+ * @param {number} value
+ * @param {number} step
+ */
 function roundTo(value, step) {
   const decimals = Math.max(0, -Math.floor(Math.log10(step)) + 1);
   return decimals > 100 ? value : Number(value.toFixed(decimals));

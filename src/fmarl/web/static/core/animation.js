@@ -8,6 +8,7 @@
 export function makeAnimation(ticks, reduced) {
   let running = false;
 
+  /** @param {number} now */
   function frame(now) {
     const moves = ticks.map((tick) => tick(now)).some(Boolean);
     running = moves && !document.hidden;

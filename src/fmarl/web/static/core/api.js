@@ -2,18 +2,25 @@
 
 import { decodeFrames } from "../road/frames.js";
 
+/** @import { Run, Store } from "./store.js" */
+/** @import { Frames } from "../road/frames.js" */
+
 /** Epochs kept in memory: one of the merge takes half a megabyte. */
 const MOST_KEPT = 32;
 
-/** @param {import("./store.js").Store} store */
+/** @param {Store} store */
 export function makeApi(store) {
-  /** @type {Map<string, import("../road/frames.js").Frames>} */
+  /** @type {Map<string, Frames>} */
   const kept = new Map();
+  /** @type {Set<string>} */
   const asked = new Set();
-  /** Per run, what was known when its facts were last asked for. */
+  /** @type {Map<string, string>} Per run, what was known when its facts were last asked for. */
   const knownThen = new Map();
 
-  /** Facts change when a run starts, and when it is over (its bound): ask again then. */
+  /**
+   * Facts change when a run starts, and when it is over (its bound): ask again then.
+   * @param {Run} run
+   */
   async function about(run) {
     const known = `${run.start !== null} ${run.info.state}`;
     const isUnreadable = run.info.state === "damaged" && !run.start;
@@ -26,7 +33,11 @@ export function makeApi(store) {
     store.touch("about");
   }
 
-  /** The frames of an epoch if they are here; else they are asked for, and `frames` is told. */
+  /**
+   * The frames of an epoch if they are here; else they are asked for, and `frames` is told.
+   * @param {Run} run
+   * @param {number} epoch
+   */
   function frames(run, epoch) {
     const key = `${run.id}/${epoch}`;
     const found = kept.get(key);
@@ -40,6 +51,7 @@ export function makeApi(store) {
     return found ?? null;
   }
 
+  /** @param {Run} run @param {number} epoch @param {string} key */
   async function load(run, epoch, key) {
     const answer = await get(`/runs/${encodeURIComponent(run.id)}/frames/${epoch}`);
     if (!answer) {
@@ -50,7 +62,7 @@ export function makeApi(store) {
     if (!decoded) return; // and is not asked for again
     asked.delete(key);
     kept.set(key, decoded);
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+    if (kept.size > MOST_KEPT) kept.delete([...kept.keys()][0]);
     store.touch("frames");
   }
 
@@ -59,7 +71,10 @@ export function makeApi(store) {
 
 /** @typedef {ReturnType<typeof makeApi>} Api */
 
-/** @returns {Promise<Response | null>} Null if nobody answers: the connection's state says so. */
+/**
+ * @param {string} path
+ * @returns {Promise<Response | null>} Null if nobody answers: the connection's state says so.
+ */
 async function get(path) {
   try {
     return await fetch(path);

@@ -1,11 +1,12 @@
 /** Canvases that are as sharp as the screen and as large as their place. */
 
 import { Painter } from "./painter.js";
+/** @import { Palette } from "./theme.js" */
 
 /**
  * Make a canvas as many pixels as its place on the screen has, and clear it.
  * @param {HTMLCanvasElement} canvas
- * @param {import("./theme.js").Palette} palette
+ * @param {Palette} palette
  * @returns {{painter: Painter, width: number, height: number}} Size in CSS pixels.
  */
 export function prepare(canvas, palette) {
@@ -17,10 +18,17 @@ export function prepare(canvas, palette) {
     canvas.width = across;
     canvas.height = down;
   }
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   context.setTransform(density, 0, 0, density, 0, 0);
   context.clearRect(0, 0, width, height);
   return { painter: new Painter(context, palette), width, height };
+}
+
+/** @param {HTMLCanvasElement} canvas */
+export function contextOf(canvas) {
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("This browser can not paint.");
+  return context;
 }
 
 /**

@@ -1,10 +1,10 @@
 /** The few things that are done to elements everywhere. Text from records is only ever text. */
 
 /**
- * @param {string} tag
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
  * @param {string} [className]
  * @param {string} [text]
- * @returns {HTMLElement}
  */
 export function element(tag, className = "", text = "") {
   const made = document.createElement(tag);
@@ -23,12 +23,15 @@ export function setText(place, text) {
 }
 
 /**
- * An element that the page must have.
+ * An element that the page must have, of a kind.
+ * @template {HTMLElement} [Kind=HTMLElement]
  * @param {string} id
+ * @param {new () => Kind} [kind]
+ * @returns {Kind}
  */
-export function byId(id) {
+export function byId(id, kind = /** @type {any} */ (HTMLElement)) {
   const found = document.getElementById(id);
-  if (!found) throw new Error(`The page has no #${id}.`);
+  if (!(found instanceof kind)) throw new Error(`The page has no ${kind.name} #${id}.`);
   return found;
 }
 
@@ -38,5 +41,7 @@ export function byId(id) {
  * @returns {HTMLInputElement[]}
  */
 export function radios(name) {
-  return [...document.querySelectorAll(`input[name="${name}"]`)];
+  /** @type {NodeListOf<HTMLInputElement>} */
+  const found = document.querySelectorAll(`input[name="${name}"]`);
+  return [...found];
 }

@@ -1,8 +1,11 @@
 /** Which run is looked at while nobody has chosen one: where most is to be seen. */
 
+/** @import { Api } from "./api.js" */
+/** @import { Run, Store } from "./store.js" */
+
 /**
- * @param {import("./store.js").Store} store
- * @param {import("./api.js").Api} api
+ * @param {Store} store
+ * @param {Api} api
  */
 export function makeFocus(store, api) {
   function choose() {
@@ -18,9 +21,9 @@ export function makeFocus(store, api) {
 
 /**
  * The run with most to see; the one that is looked at stays unless another has more.
- * @param {import("./store.js").Run[]} runs
- * @param {import("./store.js").Run | null} now
- * @returns {import("./store.js").Run | null}
+ * @param {Run[]} runs
+ * @param {Run | null} now
+ * @returns {Run | null}
  */
 export function liveliest(runs, now) {
   let best = now;
@@ -28,10 +31,13 @@ export function liveliest(runs, now) {
   return best;
 }
 
-/** That it goes on counts most, then neighbours that talk, then a virtual agent that is told. */
+/**
+ * That it goes on counts most, then neighbours that talk, then a virtual agent that is told.
+ * @param {Run} run
+ */
 function liveliness(run) {
   if (run.gone || run.info.state === "damaged") return -1;
   const line = run.epochs.at(-1);
-  const isGoing = run.info.state === "running";
-  return 4 * isGoing + 2 * (line?.exchanges > 0) + (line?.uploads > 0);
+  const goes = Number(run.info.state === "running");
+  return 4 * goes + 2 * Number((line?.exchanges ?? 0) > 0) + Number((line?.uploads ?? 0) > 0);
 }

@@ -92,10 +92,12 @@ export function isNumber(value) {
   return typeof value === "number" && Number.isFinite(value);
 }
 
+/** @param {number} value */
 function isExtreme(value) {
   return value !== 0 && (Math.abs(value) >= 1e7 || Math.abs(value) < 1e-3);
 }
 
+/** @param {string} text */
 function grouped(text) {
   const [whole, fraction] = text.split(".");
   // Four digits read well without a gap.
@@ -104,6 +106,7 @@ function grouped(text) {
   return signed(fraction ? `${spaced}.${fraction}` : spaced);
 }
 
+/** @param {string} text */
 function signed(text) {
   return text.replaceAll("-", MINUS);
 }

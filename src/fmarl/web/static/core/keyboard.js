@@ -1,16 +1,20 @@
 /** The keyboard: the same as the controls of the replay, from anywhere on the page. */
 
+/** @import { Store } from "./store.js" */
+/** @import { Replay } from "../road/replay.js" */
+
 /** Where a key has a meaning of its own. */
 const OWN_ARROWS = "input, select, textarea";
 const OWN_SPACE = "button, input, select, textarea, summary, a";
 const OWN_LETTERS = "input[type=search], input[type=text], textarea, select";
 
 /**
- * @param {import("./store.js").Store} store
- * @param {import("../road/replay.js").Replay} replay
+ * @param {Store} store
+ * @param {Replay} replay
  */
 export function makeKeys(store, replay) {
   const { view } = store.state;
+  /** @type {Record<string, (event: KeyboardEvent) => void>} */
   const actions = {
     " ": () => replay.play(!view.playing),
     ArrowLeft: (event) => (event.shiftKey ? replay.epochBy(-1) : replay.stepBy(-1)),
@@ -29,8 +33,8 @@ export function makeKeys(store, replay) {
   });
 }
 
-function hasOwnMeaning(event) {
-  if (event.key === " ") return event.target.matches(OWN_SPACE);
-  if (event.key.length === 1) return event.target.matches(OWN_LETTERS);
-  return event.target.matches(OWN_ARROWS);
+/** @param {KeyboardEvent} event */
+function hasOwnMeaning({ key, target }) {
+  const own = key === " " ? OWN_SPACE : key.length === 1 ? OWN_LETTERS : OWN_ARROWS;
+  return target instanceof Element && target.matches(own);
 }

@@ -1,19 +1,21 @@
 /** The few strokes that every picture is made of, in the page's colours and type. */
 
+/** @import { Palette } from "./theme.js" */
+
 /**
- * @typedef {[number, number]} Pixel
+ * @typedef {number[]} Pixel Across and down.
  * @typedef {{x: number, y: number, width: number, height: number}} Box
- * @typedef {{fill?: string, stroke?: string, width?: number, dash?: number[], alpha?: number,
- *   cap?: CanvasLineCap}} Style
+ * @typedef {{fill?: string | CanvasGradient, stroke?: string, width?: number, dash?: number[],
+ *   alpha?: number, cap?: CanvasLineCap}} Style
  * @typedef {{size?: number, weight?: number, colour?: string, align?: CanvasTextAlign,
- *   baseline?: CanvasTextBaseline, halo?: boolean, room?: number}} Type `halo` keeps words readable
- *   on lines; with `room` they are cut to so many pixels.
+ *   baseline?: CanvasTextBaseline, halo?: boolean, room?: number}} TextStyle `halo` keeps words
+ *   readable on lines; with `room` they are cut to so many pixels.
  */
 
 export class Painter {
   /**
    * @param {CanvasRenderingContext2D} context
-   * @param {import("./theme.js").Palette} palette
+   * @param {Palette} palette
    */
   constructor(context, palette) {
     this.context = context;
@@ -61,7 +63,7 @@ export class Painter {
     this.shape(style, (context) => context.roundRect(x, y, width, height, radius));
   }
 
-  /** @param {string} words @param {number} x @param {number} y @param {Type} [type] */
+  /** @param {string} words @param {number} x @param {number} y @param {TextStyle} [type] */
   text(words, x, y, type = {}) {
     const { context, palette } = this;
     const { size, weight, colour, align = "left", baseline = "middle", halo, room } = type;
@@ -76,13 +78,13 @@ export class Painter {
     context.fillText(shown, x, y);
   }
 
-  /** @param {string} words @param {Type} [type] @returns {number} Pixels that they take. */
+  /** @param {string} words @param {TextStyle} [type] @returns {number} Pixels that they take. */
   measure(words, { size, weight } = {}) {
     this.#setFont(size, weight);
     return this.context.measureText(words).width;
   }
 
-  /** @param {string} words @param {number} room @param {Type} [type] @returns {string} */
+  /** @param {string} words @param {number} room @param {TextStyle} [type] @returns {string} */
   cut(words, room, type) {
     if (this.measure(words, type) <= room) return words;
     let end = words.length;

@@ -1,27 +1,91 @@
 /**
  * The one place that holds state: what the server has said of the runs, and how they are looked at.
  *
- * Whoever changes something names its topic. Listeners are called once before a frame of the screen,
- * so that a thousand lines cost one drawing, and a tab that nobody sees costs none.
+ * Whoever changes something names its topic. Listeners are called once before a frame of the
+ * screen, so that a thousand lines cost one drawing, and a tab that nobody sees costs none.
  */
 
 import { isNumber } from "./format.js";
+/** @import { Road } from "../road/vehicles.js" */
 
 /**
  * @typedef {"runs" | "lines" | "events" | "frames" | "about" | "view" | "clock" | "theme"
  *   | "connection"} Topic
  * @typedef {Record<string, {words: string, severity: string}>} EventKinds By code.
- * @typedef {Record<string, any>} Line A line of metrics, as the contract has it.
+ * @typedef {"test" | "train" | "bytes"} Measure
+ *
+ * @typedef {object} Line A line of metrics, as `web/tail.py` sends it.
+ * @property {"start" | "baseline" | "epoch" | "test"} kind
+ * @property {number} epoch
+ * @property {number} update_count
+ * @property {number} [num_agents]
+ * @property {number | null} [mean]
+ * @property {boolean[]} [crashed]
+ * @property {number | null} [train_reward]
+ * @property {number | null} [gradient_norm]
+ * @property {number | null} [expected_gradient_norm]
+ * @property {number} [uploads]
+ * @property {number} [downloads]
+ * @property {number} [updates]
+ * @property {number} [exchanges]
+ * @property {number} [mixings]
+ * @property {number} [relays]
+ * @property {number} [bytes_sent]
+ * @property {Record<string, number[]>} [ledger] By name of what is counted and agent.
+ * @property {Record<string, number>} [expected] The closed form of what is counted.
+ *
+ * @typedef {object} RunInfo What a run is and how it stands, as `web/tail.py` sends it.
+ * @property {string} run
+ * @property {string} name
+ * @property {string} label
+ * @property {string} world
+ * @property {string} algorithm
+ * @property {string} method
+ * @property {number} seed
+ * @property {string} measure
+ * @property {number} num_epochs
+ * @property {string} group
+ * @property {string} state
+ * @property {string} problem
+ *
+ * @typedef {object} Method How agents learn together, as `web/run_facts.py` has it.
+ * @property {number} sync_period
+ * @property {number[][]} local_updates By period and agent.
+ * @property {number[][]} groups
+ * @property {number[]} edge_agents
+ * @property {number[][]} links
+ * @property {number} consensus_rounds
+ * @property {boolean} averages
+ * @property {string} aggregate
+ * @property {number} tolerated
+ * @property {number[]} attackers
+ * @property {number} attack_factor
+ * @property {number} attack_noise
+ * @property {number} uplink_delay
+ * @property {number} downlink_delay
+ * @property {number} adopt_every
+ * @property {number} [algebraic_connectivity]
+ * @property {number} [contraction]
+ *
+ * @typedef {object} About What does not change while a run goes, as `web/run_facts.py` has it.
+ * @property {number | null} num_agents
+ * @property {Road | null} road
+ * @property {Method | null} method
+ * @property {Record<string, number>} prices
+ * @property {{text: string, updates?: number[], values?: number[]}} bound
+ *
+ * @typedef {{time: string, code: string, detail?: string, [fact: string]: any}} RunEvent
+ *
  * @typedef {object} Run
  * @property {string} id
- * @property {Record<string, any>} info The newest `run` event.
+ * @property {RunInfo} info The newest `run` event.
  * @property {Line | null} start
  * @property {Line | null} baseline
  * @property {Line[]} epochs By epoch.
  * @property {Line[]} tests By epoch.
- * @property {Record<string, any>[]} events
+ * @property {RunEvent[]} events
  * @property {number[]} frames Test epochs that can be replayed.
- * @property {Record<string, any> | null} about
+ * @property {About | null} about
  * @property {boolean} gone Whether its folder was deleted.
  * @property {number} look Number of its colour and dashes; runs that differ by seed share one.
  */
@@ -51,7 +115,7 @@ export function createStore() {
       /** @type {number | null} Test epoch on the road. */
       epoch: null,
       step: 0,
-      /** @type {"test" | "train" | "bytes"} What the curves show. */
+      /** @type {Measure} What the curves show. */
       measure: "test",
     },
   };
@@ -95,7 +159,10 @@ export function createStore() {
   };
 }
 
-/** @typedef {ReturnType<typeof createStore>} Store */
+/**
+ * @typedef {ReturnType<typeof createStore>} Store
+ * @typedef {Store["state"]["view"]} View
+ */
 
 /**
  * Put a line where its epoch belongs; one of the same epoch is replaced.
@@ -123,7 +190,7 @@ export function placeOfEpoch(lines, epoch) {
 
 /**
  * The epoch that graph and meters speak of: the newest while following, else the one on the road.
- * @param {Store["state"]["view"]} view
+ * @param {View} view
  * @returns {number | null}
  */
 export function spokenEpoch(view) {

@@ -2,6 +2,8 @@
 
 import { insertByEpoch } from "./store.js";
 
+/** @import { EventKinds, Line, Run, RunEvent, RunInfo, Store, Topic } from "./store.js" */
+
 /** Tries in a row after which the page says that the server has ended. It goes on trying. */
 const TRIES = 3;
 const PAUSE_MS = 3000;
@@ -10,22 +12,26 @@ const ROLL_CALL_MS = 5000;
 /** Events that are kept of a run. */
 const MOST_EVENTS = 50;
 
-/** What each event about a known run changes, and how. */
+/**
+ * What each event about a known run changes, and how.
+ * @type {Record<string, [Topic, (run: Run, data: any) => void]>}
+ */
 const EVENTS = {
   lines: ["lines", takeLines],
   reset: ["lines", (run) => Object.assign(run, noLines())],
   events: ["events", takeEvents],
-  frames: ["frames", (run, { epochs }) => (run.frames = epochs)],
-  gone: ["runs", (run) => (run.gone = true)],
+  frames: ["frames", (run, { epochs }) => Object.assign(run, { frames: epochs })],
+  gone: ["runs", (run) => Object.assign(run, { gone: true })],
 };
 
 /**
  * Listen for as long as the page is open.
- * @param {import("./store.js").Store} store
+ * @param {Store} store
  */
 export function listen(store) {
   let failures = 0;
 
+  /** @param {Store["state"]["connection"]} connection */
   function say(connection) {
     store.state.connection = connection;
     store.touch("connection");
@@ -59,7 +65,11 @@ export function listen(store) {
   open();
 }
 
-/** The server tells everything from the beginning: what it does not tell again is not there. */
+/**
+ * The server tells everything from the beginning: what it does not tell again is not there.
+ * @param {Store} store
+ * @param {{event_kinds: EventKinds}} hello
+ */
 function startAnew(store, hello) {
   store.state.eventKinds = hello.event_kinds;
   const told = new Map([...store.state.runs.values()].map((run) => [run, run.info]));
@@ -70,6 +80,7 @@ function startAnew(store, hello) {
   }, ROLL_CALL_MS);
 }
 
+/** @param {Store} store @param {RunInfo} info */
 function takeRun(store, info) {
   const { runs } = store.state;
   const known = runs.get(info.run);
@@ -78,16 +89,22 @@ function takeRun(store, info) {
   store.touch("runs");
 }
 
+/** @param {RunInfo} info @param {number} look @returns {Run} */
 function newRun(info, look) {
   const nothing = { ...noLines(), events: [], frames: [], about: null, gone: false };
   return { id: info.run, info, look, ...nothing };
 }
 
+/** @returns {Pick<Run, "start" | "baseline" | "epochs" | "tests">} */
 function noLines() {
   return { start: null, baseline: null, epochs: [], tests: [] };
 }
 
-/** The look of the runs that differ in nothing but the seed, else the next that is free. */
+/**
+ * The look of the runs that differ in nothing but the seed, else the next that is free.
+ * @param {Map<string, Run>} runs
+ * @param {string} group
+ */
 function lookOf(runs, group) {
   let free = 0;
   for (const run of runs.values()) {
@@ -97,10 +114,12 @@ function lookOf(runs, group) {
   return free;
 }
 
+/** @param {Run} run @param {{events: RunEvent[]}} given */
 function takeEvents(run, { events }) {
   run.events = [...run.events, ...events].slice(-MOST_EVENTS);
 }
 
+/** @param {Run} run @param {{lines: Line[]}} given */
 function takeLines(run, { lines }) {
   for (const line of lines) {
     if (line.kind === "epoch") insertByEpoch(run.epochs, line);

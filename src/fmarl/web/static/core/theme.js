@@ -2,23 +2,26 @@
 
 import { byId } from "./dom.js";
 
+/** @import { Store } from "./store.js" */
+
 const KEPT_AS = "fmarl-theme";
 const NUM_SERIES = 8;
 /** Pixels on and off: with the colours they tell 32 lines apart. */
 const DASHES = [[], [8, 3], [2, 3], [9, 3, 2, 3]];
-const NAMES = [
+const NAMES = /** @type {const} */ ([
   ...["ink", "quiet", "faint", "rule", "panel", "asphalt", "kerb", "marking", "car", "alarm"],
   ...["slow", "away", "agent", "upload", "exchange"],
-];
+]);
 
 /**
- * @typedef {Record<string, string> & {series: string[], family: string}} Palette
+ * @typedef {Record<(typeof NAMES)[number], string>} Colours
+ * @typedef {Colours & {series: string[], family: string}} Palette
  * @typedef {{palette: Palette}} Theme
  */
 
 /**
  * Follow the system's wish until the button is pressed; then that is remembered.
- * @param {import("./store.js").Store} store
+ * @param {Store} store
  * @returns {Theme}
  */
 export function makeTheme(store) {
@@ -31,11 +34,12 @@ export function makeTheme(store) {
     return root.dataset.theme ? root.dataset.theme === "dark" : system.matches;
   }
 
+  /** @param {string | null | undefined} choice */
   function apply(choice) {
     if (choice === "dark" || choice === "light") root.dataset.theme = choice;
     theme.palette = readPalette();
-    button.setAttribute("aria-label", `Change to ${isDark() ? "light" : "dark"} colours`);
-    button.title = button.getAttribute("aria-label");
+    button.title = `Change to ${isDark() ? "light" : "dark"} colours`;
+    button.setAttribute("aria-label", button.title);
     store.touch("theme");
   }
 
@@ -72,23 +76,28 @@ export function dashBackground(look) {
   return stops.length ? `repeating-linear-gradient(90deg, ${stops.join(", ")})` : "var(--look)";
 }
 
+/** @param {number} look */
 function dashOf(look) {
   return DASHES[(look + Math.floor(look / NUM_SERIES)) % DASHES.length];
 }
 
-/** A probe reads colours as they are drawn: a custom property alone would give its formula. */
+/**
+ * A probe reads colours as they are drawn: a custom property alone would give its formula.
+ * @returns {Palette}
+ */
 function readPalette() {
   const probe = document.createElement("span");
   document.body.append(probe);
-  const read = (name) => {
+  const read = (/** @type {string} */ name) => {
     probe.style.color = `var(--${name})`;
     return getComputedStyle(probe).color;
   };
-  const palette = Object.fromEntries(NAMES.map((name) => [name, read(name)]));
-  palette.series = Array.from({ length: NUM_SERIES }, (_, i) => read(`series-${i}`));
-  palette.family = getComputedStyle(probe).fontFamily;
+  /** @type {any} */
+  const colours = Object.fromEntries(NAMES.map((name) => [name, read(name)]));
+  const series = Array.from({ length: NUM_SERIES }, (_, i) => read(`series-${i}`));
+  const family = getComputedStyle(probe).fontFamily;
   probe.remove();
-  return palette;
+  return { ...colours, series, family };
 }
 
 /** A browser may refuse to keep anything; the choice then lasts as long as the page. */

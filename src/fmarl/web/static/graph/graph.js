@@ -3,24 +3,36 @@
 import { describe, prepare } from "../core/canvas.js";
 import { byId } from "../core/dom.js";
 import { plural } from "../core/format.js";
+import { placeOfEpoch, spokenEpoch } from "../core/store.js";
+import { drawDots, drawLines, drawNodes, layOut } from "./graph_drawing.js";
 import { methodWords, partList, parts, partWords, updatesInPeriod } from "./members.js";
 import { messagesBetween } from "./messages.js";
-import { drawDots, drawLines, drawNodes, layOut } from "./graph_drawing.js";
-import { placeOfEpoch, spokenEpoch } from "../core/store.js";
+
+/** @import { Line, Store } from "../core/store.js" */
+/** @import { Theme } from "../core/theme.js" */
+/** @import { Message } from "./messages.js" */
 
 /** The messages of an epoch are shown in this time. */
 const EPOCH_MS = 1100;
 /** How long a dot is on its way. */
 const TRAVEL_MS = 450;
+/** What is counted, and one of it. */
+const NOUNS = /** @type {const} */ ([
+  ["uploads", "upload"],
+  ["downloads", "download"],
+  ["exchanges", "exchange"],
+  ["relays", "relay"],
+]);
 
 /**
- * @param {import("../core/store.js").Store} store
- * @param {import("../core/theme.js").Theme} theme
+ * @param {Store} store
+ * @param {Theme} theme
  * @param {MediaQueryList} reduced Whether motion is unwanted.
  */
 export function makeGraph(store, theme, reduced) {
-  const [canvas, note, sent] = ["graph", "graph-note", "graph-sent"].map(byId);
-  /** @type {{message: import("./messages.js").Message, start: number}[]} */
+  const canvas = byId("graph", HTMLCanvasElement);
+  const [note, sent] = [byId("graph-note"), byId("graph-sent")];
+  /** @type {{message: Message, start: number}[]} */
   let dots = [];
   let shownKey = "";
 
@@ -33,7 +45,7 @@ export function makeGraph(store, theme, reduced) {
   /** Send the messages of the shown epoch on their way. */
   function pulse() {
     const { run, line, before } = now();
-    if (!line || !run.about?.method || reduced.matches || document.hidden) return;
+    if (!line || !run?.about?.method || reduced.matches || document.hidden) return;
     // An old epoch of which the line before is missing would show all that was ever sent.
     if (!before && line.epoch > 1) return;
     const start = performance.now();
@@ -62,6 +74,7 @@ export function makeGraph(store, theme, reduced) {
     note.textContent = method ? methodWords(method) : "";
   }
 
+  /** @param {number} time */
   function draw(time) {
     const { run, line } = now();
     if (canvas.clientWidth === 0) return;
@@ -75,8 +88,9 @@ export function makeGraph(store, theme, reduced) {
     const layout = layOut(numAgents, width, height, method.averages, method.edge_agents);
     drawLines(painter, layout, method.links, parts(updates));
     const moving = dots.filter(({ start }) => time >= start && time < start + TRAVEL_MS);
-    const share = (start) => (time - start) / TRAVEL_MS;
-    const placed = moving.map(({ message, start }) => ({ message, share: share(start) }));
+    const placed = moving.map(({ message, start }) => {
+      return { message, share: (time - start) / TRAVEL_MS };
+    });
     drawDots(painter, layout, placed);
     drawNodes(painter, layout, updates, parts(updates));
   }
@@ -94,10 +108,11 @@ export function makeGraph(store, theme, reduced) {
   return { tick, pulse };
 }
 
+/** @param {Line | undefined} before @param {Line} line */
 function messageWords(before, line) {
-  const said = ["upload", "download", "exchange", "relay"]
-    .map((noun) => [line[`${noun}s`] - (before?.[`${noun}s`] ?? 0), noun])
-    .filter(([amount]) => amount > 0)
-    .map(([amount, noun]) => plural(amount, noun));
+  const said = NOUNS.flatMap(([name, noun]) => {
+    const amount = (line[name] ?? 0) - (before?.[name] ?? 0);
+    return amount > 0 ? [plural(amount, noun)] : [];
+  });
   return said.length ? `${said.join(", ")}.` : "no messages.";
 }

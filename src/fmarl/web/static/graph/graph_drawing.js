@@ -1,15 +1,17 @@
 /** Painting the communication graph. */
 
+/** @import { Painter } from "../core/painter.js" */
+/** @import { Part } from "./members.js" */
+/** @import { Message } from "./messages.js" */
+
 /** More agents than this have no room for numbers. */
 const MOST_NUMBERED = 30;
 /** More links than this are drawn thinner. */
 const DENSE = 200;
 
 /**
- * @typedef {import("../core/painter.js").Painter} Painter
- * @typedef {import("./members.js").Part} Part
  * @typedef {{x: number, y: number}} Spot
- * @typedef {object} Layout
+ * @typedef {object} GraphLayout
  * @property {Spot[]} agents
  * @property {Spot | null} middle Where the virtual agent is: the root, if there are edges.
  * @property {Spot[]} meets Where each agent sends to: the middle, or its edge virtual agent.
@@ -27,7 +29,7 @@ const EDGE_SHARE = 0.5;
  * @param {number} height
  * @param {boolean} hasMiddle
  * @param {number[]} edges The edge virtual agent of each agent; empty if there is but one.
- * @returns {Layout}
+ * @returns {GraphLayout}
  */
 export function layOut(numAgents, width, height, hasMiddle, edges) {
   const centre = { x: width / 2, y: height / 2 };
@@ -46,13 +48,20 @@ export function layOut(numAgents, width, height, hasMiddle, edges) {
   return { agents, middle, meets: middle ? meetingSpots(agents, centre, edges) : [], size, centre };
 }
 
-/** @returns {Spot[]} For each agent; those of one edge have the same. */
+/**
+ * @param {Spot[]} agents
+ * @param {Spot} centre
+ * @param {number[]} edges
+ * @returns {Spot[]} For each agent; those of one edge have the same.
+ */
 function meetingSpots(agents, centre, edges) {
   const spots = new Map();
   for (const edge of new Set(edges)) {
     const own = agents.filter((_, agent) => edges[agent] === edge);
-    const mean = (axis) => own.reduce((sum, spot) => sum + spot[axis], 0) / own.length;
-    const along = (axis) => centre[axis] + EDGE_SHARE * (mean(axis) - centre[axis]);
+    const along = (/** @type {"x" | "y"} */ axis) => {
+      const mean = own.reduce((sum, spot) => sum + spot[axis], 0) / own.length;
+      return centre[axis] + EDGE_SHARE * (mean - centre[axis]);
+    };
     spots.set(edge, { x: along("x"), y: along("y") });
   }
   return agents.map((_, agent) => spots.get(edges[agent]) ?? centre);
@@ -60,7 +69,7 @@ function meetingSpots(agents, centre, edges) {
 
 /**
  * @param {Painter} painter
- * @param {Layout} layout
+ * @param {GraphLayout} layout
  * @param {number[][]} links
  * @param {Part[]} parts
  */
@@ -73,7 +82,7 @@ export function drawLines(painter, layout, links, parts) {
     painter.line([[x, y], [spot.x, spot.y]], { stroke: painter.palette.faint, dash });
   });
   for (const { x, y } of edgeSpots(layout)) {
-    painter.line([[middle.x, middle.y], [x, y]], { stroke: painter.palette.faint });
+    painter.line([[layout.centre.x, layout.centre.y], [x, y]], { stroke: painter.palette.faint });
   }
   const [width, alpha] = links.length > DENSE ? [0.6, 0.15] : [1.3, 0.5];
   const style = { stroke: painter.palette.exchange, width, alpha };
@@ -90,19 +99,19 @@ export function drawLines(painter, layout, links, parts) {
 
 /**
  * @param {Painter} painter
- * @param {Layout} layout
+ * @param {GraphLayout} layout
  * @param {number[]} updates τ_i of each agent.
  * @param {Part[]} parts
  */
 export function drawNodes(painter, layout, updates, parts) {
-  if (layout.middle) drawMiddle(painter, layout);
+  if (layout.middle) drawMiddle(painter, layout.middle, layout.size);
   for (const spot of edgeSpots(layout)) drawEdge(painter, spot, layout.size);
   layout.agents.forEach((spot, agent) => {
     drawAgent(painter, spot, layout.size, parts[agent] ?? "whole");
     if (layout.agents.length > MOST_NUMBERED) return;
     const colour = parts[agent] === "away" ? painter.palette.away : painter.palette.panel;
-    const size = layout.size >= 10 ? 12 : 10;
-    painter.text(String(agent), spot.x, spot.y + 0.5, { size, weight: 600, colour, align: "center" });
+    const type = { size: layout.size >= 10 ? 12 : 10, weight: 600, colour };
+    painter.text(String(agent), spot.x, spot.y + 0.5, { ...type, align: "center" });
     if (parts[agent] === "slow") drawUpdates(painter, layout, spot, updates[agent]);
   });
 }
@@ -110,8 +119,8 @@ export function drawNodes(painter, layout, updates, parts) {
 /**
  * Messages on their way.
  * @param {Painter} painter
- * @param {Layout} layout
- * @param {{message: import("./messages.js").Message, share: number}[]} dots
+ * @param {GraphLayout} layout
+ * @param {{message: Message, share: number}[]} dots
  */
 export function drawDots(painter, layout, dots) {
   const { upload, exchange } = painter.palette;
@@ -131,17 +140,29 @@ export function drawDots(painter, layout, dots) {
   }
 }
 
-/** Where an agent is, or the virtual one that it talks to. */
+/**
+ * Where an agent is, or the virtual one that it talks to.
+ * @param {GraphLayout} layout
+ * @param {number} agent
+ * @param {number} other
+ * @returns {Spot | undefined}
+ */
 function spotOf(layout, agent, other) {
   return agent < 0 ? layout.meets[other] : layout.agents[agent];
 }
 
-/** @param {Layout} layout @returns {Set<Spot>} Of the edge virtual agents, if there are several. */
+/** @param {GraphLayout} layout @returns {Set<Spot>} Of edge virtual agents, if there are several. */
 function edgeSpots({ meets, middle }) {
   return new Set(meets.filter((spot) => spot !== middle));
 }
 
-/** Links bend a little around the middle, so that they are told from the lines to it. */
+/**
+ * Links bend a little around the middle, so that they are told from the lines to it.
+ * @param {Spot} from
+ * @param {Spot} to
+ * @param {GraphLayout} layout
+ * @returns {Spot}
+ */
 function bow(from, to, { centre, middle }) {
   const half = middleOf(from, to);
   if (!middle) return half;
@@ -153,16 +174,19 @@ function bow(from, to, { centre, middle }) {
   return { x: centre.x + dx * bend, y: centre.y + dy * bend };
 }
 
+/** @param {Spot} from @param {Spot} to @returns {Spot} */
 function middleOf(from, to) {
   return { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
 }
 
+/** @param {Spot} from @param {Spot} curve @param {Spot} to @param {number} share @returns {Spot} */
 function along(from, curve, to, share) {
   const [a, b, c] = [(1 - share) ** 2, 2 * share * (1 - share), share ** 2];
   return { x: a * from.x + b * curve.x + c * to.x, y: a * from.y + b * curve.y + c * to.y };
 }
 
-function drawMiddle(painter, { middle: { x, y }, size }) {
+/** @param {Painter} painter @param {Spot} spot @param {number} size */
+function drawMiddle(painter, { x, y }, size) {
   const { panel, upload, ink } = painter.palette;
   const half = Math.max(size, 9) * 1.15;
   const square = { x: x - half, y: y - half, width: 2 * half, height: 2 * half };
@@ -170,6 +194,7 @@ function drawMiddle(painter, { middle: { x, y }, size }) {
   painter.text("θ̄", x, y + 1, { size: 12, weight: 600, colour: ink, align: "center" });
 }
 
+/** @param {Painter} painter @param {Spot} spot @param {number} size */
 function drawEdge(painter, { x, y }, size) {
   const { panel, upload } = painter.palette;
   const half = Math.max(size, 5) * 0.7;
@@ -177,6 +202,7 @@ function drawEdge(painter, { x, y }, size) {
   painter.box(square, 3, { fill: panel, stroke: upload, width: 1.5 });
 }
 
+/** @param {Painter} painter @param {Spot} spot @param {number} size @param {Part} part */
 function drawAgent(painter, { x, y }, size, part) {
   const { agent, slow, away, panel } = painter.palette;
   const styles = {
@@ -187,7 +213,13 @@ function drawAgent(painter, { x, y }, size, part) {
   painter.disc(x, y, size, styles[part]);
 }
 
-/** How many updates a slow agent makes, on the outer side of it. */
+/**
+ * How many updates a slow agent makes, on the outer side of it.
+ * @param {Painter} painter
+ * @param {GraphLayout} layout
+ * @param {Spot} spot
+ * @param {number} updates
+ */
 function drawUpdates(painter, { centre, size }, spot, updates) {
   const isLeft = spot.x < centre.x - 1;
   const x = spot.x + (size + 4) * (isLeft ? -1 : 1);

@@ -2,6 +2,8 @@
 
 import { isNumber, number, plural } from "../core/format.js";
 
+/** @import { Method } from "../core/store.js" */
+
 /** So that a symbol and its value stay on one line. */
 const NBSP = "\u00a0";
 
@@ -9,7 +11,7 @@ const NBSP = "\u00a0";
 
 /**
  * The updates τ_i that each agent makes in the period that an update count lies in.
- * @param {Record<string, any>} method
+ * @param {Method} method
  * @param {number} updateCount Slots that are over.
  * @returns {number[]}
  */
@@ -29,13 +31,14 @@ export function parts(updates) {
 
 /**
  * How the agents learn together, in one or two sentences.
- * @param {Record<string, any>} method
+ * @param {Method} method
  */
 export function methodWords(method) {
   const said = [meetingWords, linkWords, delayWords, attackWords].map((words) => words(method));
   return said.filter(Boolean).join(" ");
 }
 
+/** @param {Method} method */
 function meetingWords(method) {
   const { averages, sync_period: period, local_updates: updates, groups } = method;
   if (updates[0].length === 1) return "One agent learns alone.";
@@ -51,8 +54,9 @@ function meetingWords(method) {
   return `The virtual agent ${ruleWords(method)} ${when}.`;
 }
 
-/** What the virtual agent makes of what is sent to it. */
+/** What the virtual agent makes of what is sent to it. @param {Method} method */
 function ruleWords({ aggregate, tolerated }) {
+  /** @type {Record<string, string>} */
   const words = {
     median: "takes the coordinate median",
     trimmed: `takes the mean without the ${tolerated} lowest and highest numbers`,
@@ -62,6 +66,7 @@ function ruleWords({ aggregate, tolerated }) {
   return words[aggregate] ?? "averages";
 }
 
+/** @param {Method} method */
 function attackWords({ attackers, attack_factor: factor, attack_noise: noise }) {
   if (attackers.length === 0) return "";
   const who = attackers.length === 1 ? "Agent" : "Agents";
@@ -70,6 +75,7 @@ function attackWords({ attackers, attack_factor: factor, attack_noise: noise }) 
   return `${who} ${attackers.join(", ")} ${verb} found: ${lie}.`;
 }
 
+/** @param {Method} method */
 function linkWords(method) {
   const { links, consensus_rounds: rounds, algebraic_connectivity: connectivity } = method;
   if (!rounds || links.length === 0) return "";
@@ -81,6 +87,7 @@ function linkWords(method) {
   return `${first} ${rounds === 1 ? "leaves" : "leave"} at most ${left}${NBSP}% of the disagreement.`;
 }
 
+/** @param {Method} method */
 function delayWords({ uplink_delay: up, downlink_delay: down, adopt_every: every }) {
   const said = [];
   if (up || down) said.push(`Messages are ${up} updates late on the way up, ${down} down.`);

@@ -1,7 +1,8 @@
 /** Which messages an epoch had, read off the ledger, and when in the epoch they were sent. */
 
+/** @import { Line, Method } from "../core/store.js" */
+
 /**
- * @typedef {import("../core/store.js").Line} Line
  * @typedef {object} Message
  * @property {"upload" | "download" | "exchange"} kind
  * @property {number} from Agent; −1 for the virtual one.
@@ -17,14 +18,15 @@ const MOST_DOTS = 600;
  * The messages of an epoch: as many as the ledger has, along the links of the method.
  * @param {Line | undefined} before Undefined for the beginning of the run.
  * @param {Line | undefined} line
- * @param {Record<string, any>} method
+ * @param {Method} method
  * @returns {Message[]}
  */
 export function messagesBetween(before, line, method) {
-  if (!line?.ledger) return [];
-  const sent = (name) => {
+  const ledger = line?.ledger;
+  if (!ledger) return [];
+  const sent = (/** @type {string} */ name) => {
     const since = before?.ledger?.[name] ?? [];
-    return line.ledger[name].map((total, agent) => total - (since[agent] ?? 0));
+    return ledger[name].map((total, agent) => total - (since[agent] ?? 0));
   };
   const meetings = syncTimes(before?.update_count ?? 0, line.update_count, method.sync_period);
   return thinned([
@@ -34,7 +36,12 @@ export function messagesBetween(before, line, method) {
   ]);
 }
 
-/** When the virtual agent is spoken to: after the last slot of each period that ends here. */
+/**
+ * When the virtual agent is spoken to: after the last slot of each period that ends here.
+ * @param {number} first
+ * @param {number} end
+ * @param {number} period
+ */
 function syncTimes(first, end, period) {
   const times = [];
   for (let slot = first; slot < end; slot += 1) {
@@ -43,6 +50,14 @@ function syncTimes(first, end, period) {
   return times;
 }
 
+/**
+ * @param {Message["kind"]} kind
+ * @param {number[]} amounts
+ * @param {(agent: number) => number[]} ends
+ * @param {number[]} times
+ * @param {number} later
+ * @returns {Message[]}
+ */
 function ofKind(kind, amounts, ends, times, later) {
   return amounts.flatMap((amount, agent) => {
     const [from, to] = ends(agent);
@@ -54,8 +69,14 @@ function ofKind(kind, amounts, ends, times, later) {
   });
 }
 
-/** An agent sends the same number to each neighbour, for every round uses every link. */
+/**
+ * An agent sends the same number to each neighbour, for every round uses every link.
+ * @param {number[]} amounts
+ * @param {Method} method
+ * @returns {Message[]}
+ */
 function exchanges(amounts, { links }) {
+  /** @type {number[][]} */
   const neighbours = amounts.map(() => []);
   for (const [one, other] of links) {
     neighbours[one]?.push(other);
@@ -63,15 +84,18 @@ function exchanges(amounts, { links }) {
   }
   return amounts.flatMap((amount, from) => {
     const each = Math.round(amount / Math.max(neighbours[from].length, 1));
-    const message = { kind: "exchange", from, amount: 1 };
     return neighbours[from].flatMap((to) =>
-      Array.from({ length: each }, (_, i) => ({ ...message, to, at: i / each })),
+      Array.from({ length: each }, (_, i) => {
+        return { kind: /** @type {const} */ ("exchange"), from, to, amount: 1, at: i / each };
+      }),
     );
   });
 }
 
+/** @param {Message[]} messages @returns {Message[]} */
 function thinned(messages) {
   if (messages.length <= MOST_DOTS) return messages;
+  /** @type {Map<string, Message>} */
   const byLink = new Map();
   for (const message of messages) {
     const key = `${message.kind} ${message.from} ${message.to}`;

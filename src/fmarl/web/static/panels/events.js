@@ -3,14 +3,19 @@
 import { byId, element } from "../core/dom.js";
 import { timeOfDay } from "../core/format.js";
 
+/** @import { EventKinds, Run, RunEvent, Store } from "../core/store.js" */
+
 const MOST_SHOWN = 12;
 
-/** @param {import("../core/store.js").Store} store */
+/** @param {Store} store */
 export function makeEvents(store) {
   const [panel, list] = [byId("events"), byId("events-list")];
   const { state } = store;
 
-  /** What is there for debugging only is of no interest to whoever watches. */
+  /**
+   * What is there for debugging only is of no interest to whoever watches.
+   * @param {RunEvent} given
+   */
   function isShown({ code }) {
     return state.eventKinds[code]?.severity !== "debug";
   }
@@ -24,6 +29,7 @@ export function makeEvents(store) {
     list.replaceChildren(...all.slice(0, MOST_SHOWN).map(item));
   }
 
+  /** @param {{run: Run, event: RunEvent}} given */
   function item({ run, event }) {
     const made = element("li");
     const time = element("time", "", timeOfDay(event.time));
@@ -36,8 +42,8 @@ export function makeEvents(store) {
 }
 
 /**
- * @param {Record<string, any>} event
- * @param {import("../core/store.js").EventKinds} kinds
+ * @param {RunEvent} event
+ * @param {EventKinds} kinds
  */
 export function eventWords(event, kinds) {
   const { time: _time, code, detail, ...facts } = event;

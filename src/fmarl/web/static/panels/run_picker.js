@@ -4,8 +4,12 @@ import { byId, element, setText } from "../core/dom.js";
 import { plural } from "../core/format.js";
 import { dashBackground, lineLook } from "../core/theme.js";
 
+/** @import { Run, Store, View } from "../core/store.js" */
+/** @import { Palette, Theme } from "../core/theme.js" */
+
 /** From here on the list is a column with a filter, not a strip. */
 const MANY = 6;
+/** @type {Record<string, string>} */
 const ICONS = {
   starting: "◌",
   running: "▶",
@@ -17,33 +21,37 @@ const ICONS = {
 };
 
 /**
- * @param {import("../core/store.js").Store} store
- * @param {import("../core/theme.js").Theme} theme
+ * @param {Store} store
+ * @param {Theme} theme
  */
 export function makePicker(store, theme) {
-  const [list, tools, filter, found] = ["picker", "picker-tools", "filter", "found"].map(byId);
+  const [list, tools, found] = [byId("picker"), byId("picker-tools"), byId("found")];
+  const filter = byId("filter", HTMLInputElement);
   const { state } = store;
-  /** @type {Map<string, ReturnType<typeof makeRow>>} */
+  /** @type {Map<string, Row>} */
   const rows = new Map();
+  /** @type {string | null} */
   let revealed = null;
 
   function draw() {
     for (const run of state.runs.values()) {
-      if (!rows.has(run.id)) addRow(run);
-      const now = { view: state.view, focused: store.focused };
-      showRow(rows.get(run.id), run, now, theme.palette);
+      const row = rows.get(run.id) ?? addRow(run);
+      showRow(row, run, { view: state.view, focused: store.focused }, theme.palette);
+      row.item.hidden = !matches(run, filter.value);
     }
     const many = state.runs.size >= MANY;
     document.body.dataset.many = String(many);
     tools.hidden = !many;
-    for (const [id, { item }] of rows) item.hidden = !matches(state.runs.get(id), filter.value);
     setText(found, `${matching().length} of ${plural(state.runs.size, "run")}`);
     reveal(state.view.focus);
   }
 
-  /** A focus that moved by itself is brought into the list's view; the page stays where it is. */
+  /**
+   * A focus that moved by itself is brought into the list's view; the page stays where it is.
+   * @param {string | null} id
+   */
   function reveal(id) {
-    const item = rows.get(id)?.item;
+    const item = rows.get(id ?? "")?.item;
     if (!item || revealed === id) return;
     revealed = id;
     const [top, bottom] = [item.offsetTop, item.offsetTop + item.offsetHeight];
@@ -55,6 +63,7 @@ export function makePicker(store, theme) {
     return [...state.runs.values()].filter((run) => matches(run, filter.value));
   }
 
+  /** @param {Run} run */
   function addRow(run) {
     const row = makeRow(run);
     row.shown.addEventListener("change", () => show([run], row.shown.checked));
@@ -62,8 +71,10 @@ export function makePicker(store, theme) {
     row.pin.addEventListener("click", () => pin(run));
     rows.set(run.id, row);
     list.append(row.item);
+    return row;
   }
 
+  /** @param {Run[]} runs @param {boolean} isShown */
   function show(runs, isShown) {
     for (const run of runs) {
       if (isShown) state.view.hidden.delete(run.id);
@@ -72,13 +83,14 @@ export function makePicker(store, theme) {
     store.touch("view");
   }
 
-  /** Whoever is looked at is drawn, too. */
+  /** Whoever is looked at is drawn, too. @param {Run} run */
   function focus(run) {
     state.view.hidden.delete(run.id);
     const pinned = store.pinned && canCompare(store.pinned, run) ? store.pinned.id : null;
     store.look({ focus: run.id, chosen: true, pinned });
   }
 
+  /** @param {Run} run */
   function pin(run) {
     state.view.hidden.delete(run.id);
     const isPinned = state.view.pinned === run.id;
@@ -91,9 +103,11 @@ export function makePicker(store, theme) {
   store.on(["runs", "lines", "view", "theme"], draw);
 }
 
+/** @typedef {ReturnType<typeof makeRow>} Row */
+
 /**
  * Whether every word of a filter is found in what is known of a run.
- * @param {import("../core/store.js").Run} run
+ * @param {Run} run
  * @param {string} wanted
  */
 export function matches(run, wanted) {
@@ -103,17 +117,23 @@ export function matches(run, wanted) {
   return words.every((word) => text.toLowerCase().includes(word));
 }
 
-/** @param {import("../core/store.js").Run} run @returns {keyof typeof ICONS} */
+/** @param {Run} run */
 function stateOf(run) {
   return run.gone ? "gone" : run.info.state;
 }
 
+/** @param {Run} run */
 function makeRow(run) {
   const item = element("li", "run");
   const shown = element("input");
   const [focus, pin] = [element("button", "focus"), element("button", "pin", "⇄")];
-  const names = ["sample", "label", "state", "seed", "progress"];
-  const spans = Object.fromEntries(names.map((name) => [name, element("span", name)]));
+  const spans = {
+    sample: element("span", "sample"),
+    label: element("span", "label"),
+    state: element("span", "state"),
+    seed: element("span", "seed"),
+    progress: element("span", "progress"),
+  };
   shown.type = "checkbox";
   focus.type = pin.type = "button";
   focus.append(...Object.values(spans));
@@ -122,6 +142,12 @@ function makeRow(run) {
   return { item, shown, focus, pin, ...spans };
 }
 
+/**
+ * @param {Row} row
+ * @param {Run} run
+ * @param {{view: View, focused: Run | null}} given
+ * @param {Palette} palette
+ */
 function showRow(row, run, { view, focused }, palette) {
   const { info } = run;
   const name = `${info.label}, seed ${info.seed}`;
@@ -147,11 +173,12 @@ function showRow(row, run, { view, focused }, palette) {
   label(row.pin, isPinned ? `Stop comparing with ${name}` : `Compare with ${name}`);
 }
 
-/** Two runs of one world, on the same clock. */
+/** Two runs of one world, on the same clock. @param {Run} run @param {Run | null} focused */
 function canCompare(run, focused) {
   return focused !== null && run !== focused && run.info.world === focused.info.world;
 }
 
+/** @param {HTMLElement} control @param {string} words */
 function label(control, words) {
   control.setAttribute("aria-label", words);
   control.title = words;

@@ -1,10 +1,11 @@
 /** What the page says of itself: the connection, the run in focus, and what is the matter. */
 
 import { byId, setText } from "../core/dom.js";
+/** @import { Run, Store } from "../core/store.js" */
 
-/** @param {import("../core/store.js").Store} store */
+/** @param {Store} store */
 export function makeStatus(store) {
-  const [connection, notice, about] = ["connection", "notice", "about"].map(byId);
+  const [connection, notice, about] = ["connection", "notice", "about"].map((id) => byId(id));
   let hadRoad = true;
 
   function draw() {
@@ -28,7 +29,7 @@ export function makeStatus(store) {
 
 /**
  * What is the matter, if anything is.
- * @param {import("../core/store.js").Run | null} run
+ * @param {Run | null} run
  * @param {string} connection
  */
 export function noticeOf(run, connection) {
@@ -46,6 +47,7 @@ export function noticeOf(run, connection) {
   return "";
 }
 
+/** @param {Run} run */
 function aboutWords(run) {
   const { name, world, algorithm, num_epochs: last } = run.info;
   const epoch = run.epochs.at(-1)?.epoch ?? 0;

@@ -2,9 +2,13 @@
 
 import { extent } from "../charts/scale.js";
 
+/** @import { Box } from "../core/painter.js" */
+
 /**
- * @typedef {[number, number]} Point
+ * @typedef {number[]} Point Metres to the east and to the north.
  * @typedef {{x: number, y: number, dx: number, dy: number, length: number}} Segment
+ * @typedef {{x: number, y: number, ahead: Point, aside: Point}} Join `ahead` is the way that
+ *   traffic leaves it, `aside` points to where the lane comes from that is not straight before.
  * @typedef {{scale: number, angle: number, x: (p: Point) => number, y: (p: Point) => number}} Fit
  */
 
@@ -54,17 +58,15 @@ export function headingAt(pieces, x, y, motion) {
 /**
  * The place where two lanes end in one, if there is such a place.
  * @param {Point[][]} lanes
- * @returns {{x: number, y: number, ahead: Point, aside: Point} | null} `ahead` is the way that
- *   traffic leaves it, `aside` points to where the lane comes from that is not straight before.
+ * @returns {Join | null}
  */
 export function joinOf(lanes) {
-  const long = lanes.filter((lane) => distance(lane[0], lane.at(-1)) > 1);
-  for (const lane of long) {
-    const end = lane.at(-1);
-    const ending = long.filter((rival) => distance(rival.at(-1), end) < 0.5);
+  const long = lanes.filter((lane) => distance(lane[0], endOf(lane)) > 1);
+  for (const end of long.map(endOf)) {
+    const ending = long.filter((rival) => distance(endOf(rival), end) < 0.5);
     const onward = long.find((next) => distance(next[0], end) < 0.5);
     if (ending.length < 2 || !onward) continue;
-    const ahead = direction(onward[0], onward.at(-1));
+    const ahead = direction(onward[0], endOf(onward));
     const left = [-ahead[1], ahead[0]];
     const bend = ending.map((rival) => dot(direction(end, rival[0]), left));
     const side = Math.max(...bend) > -Math.min(...bend) ? 1 : -1;
@@ -76,7 +78,7 @@ export function joinOf(lanes) {
 /**
  * How a road fills a box: one scale for both axes, turned if that makes it larger.
  * @param {Point[][]} lanes
- * @param {import("../core/painter.js").Box} box In pixels.
+ * @param {Box} box In pixels.
  * @param {number} margin Metres around the lanes' centres.
  * @returns {Fit}
  */
@@ -90,7 +92,7 @@ export function fitRoad(lanes, box, margin) {
 /**
  * A window on a road: a place in the middle of a box, at a given scale.
  * @param {{x: number, y: number}} place In metres.
- * @param {import("../core/painter.js").Box} box In pixels.
+ * @param {Box} box In pixels.
  * @param {number} scale Pixels per metre.
  * @param {number} angle
  * @returns {Fit}
@@ -106,6 +108,13 @@ export function windowOn(place, box, scale, angle) {
   };
 }
 
+/**
+ * @param {Point[]} points
+ * @param {Box} box
+ * @param {number} margin
+ * @param {number} angle
+ * @returns {Fit}
+ */
 function fitAt(points, box, margin, angle) {
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
   const [left, right] = extent(points.map(([x, y]) => cos * x - sin * y));
@@ -119,15 +128,23 @@ function fitAt(points, box, margin, angle) {
   return windowOn(middle, box, scale, angle);
 }
 
+/** @param {Point[]} lane */
+function endOf(lane) {
+  return lane[lane.length - 1];
+}
+
+/** @param {Point} from @param {Point} to */
 function direction(from, to) {
   const length = distance(from, to);
   return [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
 }
 
+/** @param {Point} one @param {Point} other */
 function dot(one, other) {
   return one[0] * other[0] + one[1] * other[1];
 }
 
+/** @param {Point} given @param {Point} given */
 function distance([x, y], [toX, toY]) {
   return Math.hypot(toX - x, toY - y);
 }

@@ -2,6 +2,10 @@
 
 import { speedGradient } from "./speed_colours.js";
 
+/** @import { Painter } from "../core/painter.js" */
+/** @import { Fit } from "./lanes.js" */
+/** @import { Road } from "./vehicles.js" */
+
 /** Lengths of the scale's bar, in metres. */
 const BAR_METRES = [5, 10, 20, 50, 100, 200];
 const LONGEST_BAR = 110;
@@ -9,9 +13,9 @@ const ROOM_FOR_KINDS = 480;
 
 /**
  * One line at the bottom: speeds on the left, the scale on the right.
- * @param {import("../core/painter.js").Painter} painter
- * @param {import("./vehicles.js").Road} road
- * @param {import("./lanes.js").Fit} fit
+ * @param {Painter} painter
+ * @param {Road} road
+ * @param {Fit} fit
  * @param {number} width
  * @param {number} height
  */
@@ -28,8 +32,8 @@ export function drawLegend(painter, road, fit, width, height) {
 
 /**
  * A bar that is so many metres long, ending at `right`.
- * @param {import("../core/painter.js").Painter} painter
- * @param {import("./lanes.js").Fit} fit
+ * @param {Painter} painter
+ * @param {Fit} fit
  * @param {number} right
  * @param {number} y
  */
@@ -42,7 +46,12 @@ export function drawScaleBar(painter, fit, right, y) {
   painter.text(`${metres} m`, left - 6, y, { align: "right" });
 }
 
-/** Who is who: numbered and outlined learners, plain others. */
+/**
+ * Who is who: numbered and outlined learners, plain others.
+ * @param {Painter} painter
+ * @param {number} x
+ * @param {number} y
+ */
 function drawKinds(painter, x, y) {
   const { palette } = painter;
   const next = x + 38 + painter.measure("learner");
@@ -53,6 +62,7 @@ function drawKinds(painter, x, y) {
   painter.text("driven by SUMO", next + 24, y);
 }
 
+/** @param {Painter} painter @param {Fit} fit @param {number} x @param {number} y */
 function drawNorth(painter, fit, x, y) {
   const arrow = [[0, -7], [4, 5], [0, 2], [-4, 5]];
   painter.from([x, y], -fit.angle, () => painter.line(arrow, { fill: painter.palette.quiet }));

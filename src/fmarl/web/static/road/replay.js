@@ -3,7 +3,9 @@
 import { byId, radios, setText } from "../core/dom.js";
 import { clock } from "../core/format.js";
 
-const CONTROLS = ["play", "follow", "epoch", "step"];
+/** @import { Api } from "../core/api.js" */
+/** @import { Run, Store } from "../core/store.js" */
+
 /** A loop rests on its last step, so that an end is seen as one. */
 const REST_SECONDS = 1.2;
 /** A tab that slept must not jump by the time it slept. */
@@ -21,56 +23,66 @@ export function epochFor(recorded, epoch) {
 }
 
 /**
- * @param {import("../core/store.js").Store} store
- * @param {import("../core/api.js").Api} api
+ * @param {Store} store
+ * @param {Api} api
  * @param {MediaQueryList} reduced Whether motion is unwanted.
  * @param {() => void} restarted Called when the epoch begins anew.
  */
 export function makeReplay(store, api, reduced, restarted) {
-  const [playButton, followButton, epochSlider, stepSlider] = CONTROLS.map(byId);
-  const [epochText, stepText, ticks] = ["epoch-text", "step-text", "ticks"].map(byId);
+  const [playButton, followButton] = [byId("play", HTMLButtonElement), byId("follow")];
+  const [epochSlider, stepSlider] = ["epoch", "step"].map((id) => byId(id, HTMLInputElement));
+  const [epochText, stepText, ticks] = ["epoch-text", "step-text", "ticks"].map((id) => byId(id));
   const speeds = radios("speed");
   const { view } = store.state;
   /** Parts of a step that have passed, and the rest at the end, in seconds of the watcher. */
   let [fraction, rested, last] = [0, 0, 0];
 
+  /** @param {Run | null} run */
   function framesOf(run) {
     const epoch = run?.about?.road ? epochFor(run.frames, view.epoch) : null;
-    return epoch === null ? null : api.frames(run, epoch);
+    return run === null || epoch === null ? null : api.frames(run, epoch);
   }
 
   function lastStep() {
     return Math.max(...[store.focused, store.pinned].map((run) => framesOf(run)?.steps ?? 1)) - 1;
   }
 
+  /** @param {number} step */
   function goToStep(step) {
     fraction = 0;
     store.look({ step: Math.min(Math.max(step, 0), lastStep()) }, "clock");
   }
 
+  /** @param {number} amount */
   function stepBy(amount) {
     store.look({ playing: false, chosen: true });
     goToStep(view.step + amount);
   }
 
-  /** By so many recorded epochs; whoever looks at an old one does not follow the newest. */
+  /**
+   * By so many recorded epochs; whoever looks at an old one does not follow the newest.
+   * @param {number} amount
+   */
   function epochBy(amount) {
     const recorded = store.focused?.frames ?? [];
-    const now = recorded.indexOf(epochFor(recorded, view.epoch));
+    const now = recorded.indexOf(epochFor(recorded, view.epoch) ?? -1);
     const place = Math.min(Math.max(now + amount, 0), recorded.length - 1);
     if (place >= 0) goToEpoch(recorded[place]);
   }
 
+  /** @param {number} epoch */
   function goToEpoch(epoch) {
     store.look({ epoch, follow: false, chosen: true });
     goToStep(0);
   }
 
+  /** @param {boolean} wanted */
   function follow(wanted) {
     store.look({ follow: wanted });
     if (wanted) catchUp();
   }
 
+  /** @param {boolean} wanted */
   function play(wanted) {
     if (reduced.matches) return;
     if (wanted && view.step >= lastStep()) goToStep(0);
@@ -92,7 +104,8 @@ export function makeReplay(store, api, reduced, restarted) {
   function tick(now) {
     const passed = Math.min((now - last) / 1000, LONGEST_FRAME_SECONDS);
     last = now;
-    if (!view.playing || reduced.matches || !framesOf(store.focused)) return false;
+    const road = store.focused?.about?.road;
+    if (!view.playing || reduced.matches || !road || !framesOf(store.focused)) return false;
     const end = lastStep();
     if (view.step >= end) {
       rested += passed;
@@ -102,7 +115,7 @@ export function makeReplay(store, api, reduced, restarted) {
       return true;
     }
     rested = 0;
-    fraction += (passed * view.speed) / store.focused.about.road.step_seconds;
+    fraction += (passed * view.speed) / road.step_seconds;
     const steps = Math.floor(fraction);
     if (steps === 0) return true;
     fraction -= steps;
@@ -115,7 +128,7 @@ export function makeReplay(store, api, reduced, restarted) {
     const epoch = epochFor(recorded, view.epoch);
     const seconds = store.focused?.about?.road?.step_seconds ?? 0;
     const steps = lastStep();
-    setRange(epochSlider, recorded.indexOf(epoch), recorded.length - 1, epochWords(epoch));
+    setRange(epochSlider, recorded.indexOf(epoch ?? -1), recorded.length - 1, epochWords(epoch));
     setRange(stepSlider, Math.min(view.step, steps), steps, `step ${view.step}`);
     setText(epochText, epoch === null ? "–" : String(epoch));
     setText(stepText, `${clock(view.step * seconds)} / ${clock(steps * seconds)}`);
@@ -140,7 +153,7 @@ export function makeReplay(store, api, reduced, restarted) {
   playButton.addEventListener("click", () => play(!view.playing));
   followButton.addEventListener("click", () => follow(!view.follow));
   epochSlider.addEventListener("input", () => {
-    goToEpoch(store.focused.frames[Number(epochSlider.value)]);
+    if (store.focused) goToEpoch(store.focused.frames[Number(epochSlider.value)]);
   });
   stepSlider.addEventListener("input", () => {
     store.look({ playing: false });
@@ -158,10 +171,17 @@ export function makeReplay(store, api, reduced, restarted) {
 
 /** @typedef {ReturnType<typeof makeReplay>} Replay */
 
+/** @param {number | null} epoch */
 function epochWords(epoch) {
   return epoch === null ? "nothing recorded yet" : `test after epoch ${epoch}`;
 }
 
+/**
+ * @param {HTMLInputElement} input
+ * @param {number} value
+ * @param {number} max
+ * @param {string} words
+ */
 function setRange(input, value, max, words) {
   input.max = String(Math.max(max, 0));
   input.value = String(Math.max(value, 0));

@@ -1,36 +1,46 @@
 /** The road panel: the run in focus, and the pinned one beside or below it. */
 
-import { Painter } from "../core/painter.js";
-import { describe, prepare } from "../core/canvas.js";
+import { contextOf, describe, prepare } from "../core/canvas.js";
 import { byId } from "../core/dom.js";
 import { fixed, plural } from "../core/format.js";
+import { Painter } from "../core/painter.js";
 import { segments } from "./lanes.js";
 import { drawLegend } from "./legend.js";
 import { epochFor } from "./replay.js";
 import { drawMoving, drawStill, layOut } from "./tile.js";
 import { sceneAt } from "./vehicles.js";
 
+/** @import { Api } from "../core/api.js" */
+/** @import { Box } from "../core/painter.js" */
+/** @import { Run, Store } from "../core/store.js" */
+/** @import { Theme } from "../core/theme.js" */
+/** @import { Segment } from "./lanes.js" */
+/** @import { Layout, Tile } from "./tile.js" */
+/** @import { Road } from "./vehicles.js" */
+
 const LEGEND = 24;
 const GAP = 20;
 
 /**
- * @param {import("../core/store.js").Store} store
- * @param {import("../core/theme.js").Theme} theme
- * @param {import("../core/api.js").Api} api
+ * @param {Store} store
+ * @param {Theme} theme
+ * @param {Api} api
  * @param {MediaQueryList} reduced Whether motion is unwanted.
  */
 export function makeRoad(store, theme, api, reduced) {
-  const canvas = byId("road");
+  const canvas = byId("road", HTMLCanvasElement);
   const still = document.createElement("canvas");
+  /** @type {WeakMap<Road, Segment[]>} */
   const piecesOf = new WeakMap();
+  /** @type {{key: string, boxes: Box[], layouts: Layout[]} | null} */
   let known = null;
   let shownEpoch = "";
 
-  function tileOf(run) {
-    const { road } = run.about;
-    const numAgents = run.about.num_agents ?? run.start?.num_agents;
-    if (!piecesOf.has(road)) piecesOf.set(road, segments(road.lanes));
-    const pieces = piecesOf.get(road);
+  /** @param {Run} run @param {Road} road @returns {Tile} */
+  function tileOf(run, road) {
+    const numAgents = run.about?.num_agents ?? run.start?.num_agents;
+    const pieces = piecesOf.get(road) ?? segments(road.lanes);
+    piecesOf.set(road, pieces);
     const epoch = epochFor(run.frames, store.state.view.epoch);
     const frames = epoch === null ? null : api.frames(run, epoch);
     const tile = { run, road, pieces, epoch, scene: null, step: 0 };
@@ -42,18 +52,27 @@ export function makeRoad(store, theme, api, reduced) {
   }
 
   function draw() {
-    const runs = [store.focused, store.pinned].filter((run) => run?.about?.road);
-    if (runs.length === 0 || canvas.clientWidth === 0) return;
-    const tiles = runs.map(tileOf);
+    if (canvas.clientWidth === 0) return;
+    const tiles = [store.focused, store.pinned].flatMap((run) =>
+      run?.about?.road ? [tileOf(run, run.about.road)] : [],
+    );
+    if (tiles.length === 0) return;
     const { painter, width, height } = prepare(canvas, theme.palette);
     const plan = planFor(tiles, width, height);
     painter.context.drawImage(still, 0, 0, width, height);
-    tiles.forEach((tile, i) => drawMoving(painter, tile, plan.boxes[i], plan.layouts[i]));
+    for (const [i, tile] of tiles.entries()) {
+      drawMoving(painter, tile, plan.boxes[i], plan.layouts[i]);
+    }
     describe(canvas, tiles.map(words).join("; "));
     fadeIn(tiles);
   }
 
-  /** Where things go is worked out once, and what does not move painted; again if that changes. */
+  /**
+   * Where things go is worked out once, and what does not move painted; again if that changes.
+   * @param {Tile[]} tiles
+   * @param {number} width
+   * @param {number} height
+   */
   function planFor(tiles, width, height) {
     const { palette } = theme;
     const ids = tiles.map((tile) => tile.run.id).join(" ");
@@ -63,15 +82,18 @@ export function makeRoad(store, theme, api, reduced) {
     const layouts = tiles.map((tile, i) => layOut(tile.road, boxes[i]));
     still.width = canvas.width;
     still.height = canvas.height;
-    const painter = new Painter(still.getContext("2d"), palette);
+    const painter = new Painter(contextOf(still), palette);
     painter.context.scale(canvas.width / width, canvas.height / height);
-    tiles.forEach((tile, i) => drawStill(painter, tile, layouts[i]));
+    for (const [i, tile] of tiles.entries()) drawStill(painter, tile, layouts[i]);
     drawLegend(painter, tiles[0].road, layouts[0].whole, width, height);
     known = { key, boxes, layouts };
     return known;
   }
 
-  /** Another epoch appears softly: it is another day, not a motion of these vehicles. */
+  /**
+   * Another epoch appears softly: it is another day, not a motion of these vehicles.
+   * @param {Tile[]} tiles
+   */
   function fadeIn(tiles) {
     const epoch = tiles.map((tile) => `${tile.run.id} ${tile.scene && tile.epoch}`).join();
     if (epoch === shownEpoch) return;
@@ -83,16 +105,23 @@ export function makeRoad(store, theme, api, reduced) {
   new ResizeObserver(draw).observe(canvas);
 }
 
-/** Beside or above each other: whichever makes the roads larger. */
+/**
+ * Beside or above each other: whichever makes the roads larger.
+ * @param {Tile[]} tiles
+ * @param {number} width
+ * @param {number} height
+ * @returns {Box[]}
+ */
 function bestBoxes(tiles, width, height) {
   if (tiles.length === 1) return [{ x: 0, y: 0, width, height }];
   const half = { width: (width - GAP) / 2, height: (height - GAP / 2) / 2 };
   const beside = [0, half.width + GAP].map((x) => ({ x, y: 0, width: half.width, height }));
   const below = [0, half.height + GAP / 2].map((y) => ({ x: 0, y, width, height: half.height }));
-  const size = (boxes) => layOut(tiles[0].road, boxes[0]).whole.scale;
+  const size = (/** @type {Box[]} */ boxes) => layOut(tiles[0].road, boxes[0]).whole.scale;
   return size(beside) >= size(below) ? beside : below;
 }
 
+/** @param {Tile} tile */
 function words({ run, scene, epoch, step }) {
   const { label } = run.info;
   if (!scene) return `${label}: no vehicles yet`;

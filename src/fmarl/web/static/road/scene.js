@@ -2,6 +2,10 @@
 
 import { speedColour } from "./speed_colours.js";
 
+/** @import { Painter, Pixel, TextStyle } from "../core/painter.js" */
+/** @import { Fit, Segment } from "./lanes.js" */
+/** @import { Road, Scene, Vehicle } from "./vehicles.js" */
+
 /** SUMO's passenger car; lengths come from the record. */
 const CAR_WIDTH_METRES = 1.8;
 /** Smaller than this nobody would see a car, so it is drawn no thinner. */
@@ -11,16 +15,10 @@ const ARROW_SCALE = 2;
 const METRES_BETWEEN_ARROWS = 12;
 
 /**
- * @typedef {import("../core/painter.js").Painter} Painter
- * @typedef {import("./lanes.js").Fit} Fit
- * @typedef {import("./vehicles.js").Road} Road
- */
-
-/**
  * The road without vehicles.
  * @param {Painter} painter
  * @param {Road} road
- * @param {import("./lanes.js").Segment[]} pieces
+ * @param {Segment[]} pieces
  * @param {Fit} fit
  */
 export function drawRoad(painter, road, pieces, fit) {
@@ -36,7 +34,7 @@ export function drawRoad(painter, road, pieces, fit) {
 /**
  * Trails first, then vehicles, then what flashes, so that nothing important is covered.
  * @param {Painter} painter
- * @param {import("./vehicles.js").Scene} scene
+ * @param {Scene} scene
  * @param {Road} road
  * @param {Fit} fit
  */
@@ -49,7 +47,12 @@ export function drawScene(painter, scene, road, fit) {
   for (const vehicle of learners) drawNumber(painter, vehicle, road, fit);
 }
 
-/** Chevrons every few metres say which way traffic goes. */
+/**
+ * Chevrons every few metres say which way traffic goes.
+ * @param {Painter} painter
+ * @param {Segment[]} pieces
+ * @param {Fit} fit
+ */
 function drawArrows(painter, pieces, fit) {
   const size = 0.8 * fit.scale;
   const chevron = [[-size, -size], [0, 0], [-size, size]];
@@ -66,7 +69,13 @@ function drawArrows(painter, pieces, fit) {
   }
 }
 
-/** Where it was in the last seconds, in the colour of the speed it had there. */
+/**
+ * Where it was in the last seconds, in the colour of the speed it had there.
+ * @param {Painter} painter
+ * @param {Vehicle} vehicle
+ * @param {Road} road
+ * @param {Fit} fit
+ */
 function drawTrail(painter, vehicle, road, fit) {
   let before = pixel(vehicle, fit);
   vehicle.trail.forEach((place, i) => {
@@ -80,7 +89,13 @@ function drawTrail(painter, vehicle, road, fit) {
   });
 }
 
-/** SUMO's place is the middle of the front bumper: the car lies behind it. */
+/**
+ * SUMO's place is the middle of the front bumper: the car lies behind it.
+ * @param {Painter} painter
+ * @param {Vehicle} vehicle
+ * @param {Road} road
+ * @param {Fit} fit
+ */
 function drawCar(painter, vehicle, road, fit) {
   const { car, ink } = painter.palette;
   const length = road.vehicle_metres * fit.scale;
@@ -94,7 +109,12 @@ function drawCar(painter, vehicle, road, fit) {
   });
 }
 
-/** Two red lamps and their glow behind the car. */
+/**
+ * Two red lamps and their glow behind the car.
+ * @param {Painter} painter
+ * @param {number} length
+ * @param {number} width
+ */
 function drawBrakeLights(painter, length, width) {
   const { alarm } = painter.palette;
   painter.shape({ fill: alarm, alpha: 0.35 }, (context) => {
@@ -106,7 +126,13 @@ function drawBrakeLights(painter, length, width) {
   }
 }
 
-/** The agent's number beside the middle of its car. */
+/**
+ * The agent's number beside the middle of its car.
+ * @param {Painter} painter
+ * @param {Vehicle} vehicle
+ * @param {Road} road
+ * @param {Fit} fit
+ */
 function drawNumber(painter, vehicle, road, fit) {
   const angle = vehicle.heading + fit.angle;
   const [sin, cos] = [Math.sin(angle), Math.cos(angle)];
@@ -115,10 +141,12 @@ function drawNumber(painter, vehicle, road, fit) {
   const [front, side] = pixel(vehicle, fit);
   const x = front - cos * behind - sin * beside;
   const y = side + sin * behind - cos * beside;
+  /** @type {TextStyle} */
   const type = { weight: 600, colour: painter.palette.ink, align: "center", halo: true };
   painter.text(String(vehicle.agent), x, y, type);
 }
 
+/** @param {Painter} painter @param {Vehicle[]} given @param {Fit} fit */
 function drawCollision(painter, [one, other], fit) {
   const { alarm } = painter.palette;
   const [x, y] = pixel({ x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 }, fit);
@@ -132,6 +160,7 @@ function drawCollision(painter, [one, other], fit) {
   }
 }
 
+/** @param {{x: number, y: number}} given @param {Fit} fit @returns {Pixel} */
 function pixel({ x, y }, fit) {
   return [fit.x([x, y]), fit.y([x, y])];
 }

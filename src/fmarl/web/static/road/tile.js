@@ -1,11 +1,16 @@
 /** One run's road in a box: the road, a closer look where lanes join, and what it says above. */
 
+import { extent } from "../charts/scale.js";
 import { clock, fixed, plural } from "../core/format.js";
+import { lineLook } from "../core/theme.js";
 import { fitRoad, joinOf, segments, windowOn } from "./lanes.js";
 import { drawScaleBar } from "./legend.js";
-import { extent } from "../charts/scale.js";
 import { drawRoad, drawScene } from "./scene.js";
-import { lineLook } from "../core/theme.js";
+
+/** @import { Box, Painter, TextStyle } from "../core/painter.js" */
+/** @import { Run } from "../core/store.js" */
+/** @import { Fit, Join, Point, Segment } from "./lanes.js" */
+/** @import { Road, Scene } from "./vehicles.js" */
 
 /** Height of the words above a road. */
 const HEAD = 40;
@@ -17,14 +22,11 @@ const THIN_SCALE = 2;
 const CLOSER = { along: 80, across: 36 };
 
 /**
- * @typedef {import("../core/painter.js").Painter} Painter
- * @typedef {import("../core/painter.js").Box} Box
- * @typedef {import("./lanes.js").Fit} Fit
  * @typedef {object} Tile
- * @property {import("../core/store.js").Run} run
- * @property {import("./vehicles.js").Road} road
- * @property {import("./lanes.js").Segment[]} pieces
- * @property {import("./vehicles.js").Scene | null} scene Null until its frames are here.
+ * @property {Run} run
+ * @property {Road} road
+ * @property {Segment[]} pieces
+ * @property {Scene | null} scene Null until its frames are here.
  * @property {number | null} epoch
  * @property {number} step
  *
@@ -33,7 +35,7 @@ const CLOSER = { along: 80, across: 36 };
 
 /**
  * Where the parts of a tile go.
- * @param {import("./vehicles.js").Road} road
+ * @param {Road} road
  * @param {Box} box
  * @returns {Layout}
  */
@@ -55,7 +57,14 @@ export function layOut(road, box) {
   return { whole: top, closer: closerLook(road.lanes, box, top, join) };
 }
 
-/** In the largest free place under the road: its whole width, or what is free on one side. */
+/**
+ * In the largest free place under the road: its whole width, or what is free on one side.
+ * @param {Point[][]} lanes
+ * @param {Box} box
+ * @param {Fit} whole
+ * @param {Join} join
+ * @returns {Layout["closer"]}
+ */
 function closerLook(lanes, box, whole, join) {
   const pieces = segments(lanes);
   const shares = Array.from({ length: 16 }, (_, i) => 0.4 + 0.04 * i);
@@ -65,7 +74,8 @@ function closerLook(lanes, box, whole, join) {
     const y = lowest(pieces, whole, left, right) + 22;
     return { x: left, y, width: right - left, height: box.y + box.height - y };
   });
-  const scaleIn = (place) => Math.min(place.width / CLOSER.along, place.height / CLOSER.across);
+  const scaleIn = (/** @type {Box} */ { width, height }) =>
+    Math.min(width / CLOSER.along, height / CLOSER.across);
   const place = places.toSorted((one, other) => scaleIn(other) - scaleIn(one))[0];
   const scale = scaleIn(place);
   if (scale < 1.5 * whole.scale) return null;
@@ -78,7 +88,13 @@ function closerLook(lanes, box, whole, join) {
   return { box: place, fit: windowOn(middle, place, scale, whole.angle) };
 }
 
-/** The lowest pixel of the road between two others. */
+/**
+ * The lowest pixel of the road between two others.
+ * @param {Segment[]} pieces
+ * @param {Fit} whole
+ * @param {number} left
+ * @param {number} right
+ */
 function lowest(pieces, whole, left, right) {
   let most = -Infinity;
   for (const { x, y, dx, dy, length } of pieces) {
@@ -101,7 +117,7 @@ export function drawStill(painter, { road, pieces }, layout) {
   drawRoad(painter, road, pieces, layout.whole);
   if (!layout.closer) return;
   const { box, fit } = layout.closer;
-  drawFrameLines(painter, layout);
+  drawFrameLines(painter, layout.whole, layout.closer);
   painter.inside(box, () => drawRoad(painter, road, pieces, fit));
   drawScaleBar(painter, fit, box.x + box.width - 10, box.y + box.height - 12);
 }
@@ -115,13 +131,19 @@ export function drawStill(painter, { road, pieces }, layout) {
  */
 export function drawMoving(painter, tile, box, { whole, closer }) {
   drawHead(painter, tile, box);
-  if (!tile.scene) return;
-  drawScene(painter, tile.scene, tile.road, whole);
-  if (closer) painter.inside(closer.box, () => drawScene(painter, tile.scene, tile.road, closer.fit));
+  const { scene, road } = tile;
+  if (!scene) return;
+  drawScene(painter, scene, road, whole);
+  if (closer) painter.inside(closer.box, () => drawScene(painter, scene, road, closer.fit));
 }
 
-/** Which part of the road the closer look shows. */
-function drawFrameLines(painter, { whole, closer: { box, fit } }) {
+/**
+ * Which part of the road the closer look shows.
+ * @param {Painter} painter
+ * @param {Fit} whole
+ * @param {{box: Box, fit: Fit}} closer
+ */
+function drawFrameLines(painter, whole, { box, fit }) {
   const { faint, panel } = painter.palette;
   const shrink = whole.scale / fit.scale;
   const [width, height] = [box.width * shrink, box.height * shrink];
@@ -129,11 +151,18 @@ function drawFrameLines(painter, { whole, closer: { box, fit } }) {
   const [x, y] = [whole.x(middle) - width / 2, whole.y(middle) - height / 2];
   const style = { stroke: faint, dash: [2, 3] };
   painter.box({ x, y, width, height }, 0, style);
-  for (const corner of [y, y + height]) painter.line([[x, corner], [box.x + box.width, box.y]], style);
+  for (const corner of [y, y + height]) {
+    painter.line([[x, corner], [box.x + box.width, box.y]], style);
+  }
   painter.box(box, 6, { fill: panel, stroke: faint });
 }
 
-/** The place in metres that a fit shows in the middle of a box. */
+/**
+ * The place in metres that a fit shows in the middle of a box.
+ * @param {Fit} fit
+ * @param {Box} box
+ * @returns {Point}
+ */
 function middleOf(fit, box) {
   const u = (box.x + box.width / 2 - fit.x([0, 0])) / fit.scale;
   const v = (fit.y([0, 0]) - box.y - box.height / 2) / fit.scale;
@@ -141,10 +170,12 @@ function middleOf(fit, box) {
   return [cos * u + sin * v, -sin * u + cos * v];
 }
 
+/** @param {Painter} painter @param {Tile} tile @param {Box} box */
 function drawHead(painter, tile, { x, y, width }) {
   const { ink } = painter.palette;
   const { colour, dash } = lineLook(painter.palette, tile.run.look);
   const right = x + width;
+  /** @type {TextStyle} */
   const large = { size: 25, weight: 600, colour: ink, align: "right", baseline: "alphabetic" };
   const figure = fixed(tile.scene?.averageSpeed, 3);
   painter.text(figure, right, y + 22, large);
@@ -158,7 +189,7 @@ function drawHead(painter, tile, { x, y, width }) {
   painter.text(fits ? long : short, x, y + 27, { size: 11.5, room });
 }
 
-/** What is seen, in full and in short. */
+/** What is seen, in full and in short. @param {Tile} tile */
 function headWords({ run, road, scene, epoch, step }) {
   const seed = `seed ${run.info.seed}`;
   if (epoch === null) return { long: `${seed} · no test epoch recorded yet`, short: seed };

@@ -3,6 +3,9 @@
 import { placeAt } from "./frames.js";
 import { headingAt } from "./lanes.js";
 
+/** @import { Frames, Place } from "./frames.js" */
+/** @import { Point, Segment } from "./lanes.js" */
+
 /** A brake lasts one step, which nobody would see: it is shown for this long after. */
 const BRAKE_SHOWN_SECONDS = 0.6;
 /** Speeds are recorded to 1 cm/s, so a difference may be off by as much. */
@@ -12,9 +15,8 @@ const CLEAR_MOTION_METRES = 0.25;
 const TRAIL_SECONDS = 2.5;
 
 /**
- * @typedef {import("./frames.js").Frames} Frames
  * @typedef {{speed_limit: number, step_seconds: number, max_accel: number,
- *   vehicle_metres: number, lane_metres: number, lanes: import("./lanes.js").Point[][]}} Road
+ *   vehicle_metres: number, lane_metres: number, lanes: Point[][]}} Road
  * @typedef {object} Vehicle
  * @property {number} x Metres, of the middle of its front bumper, as SUMO has it.
  * @property {number} y
@@ -22,7 +24,7 @@ const TRAIL_SECONDS = 2.5;
  * @property {number} heading Radians.
  * @property {number | null} agent Which learner it is; null for the others.
  * @property {boolean} braked Whether SUMO forced it to brake a moment ago.
- * @property {import("./frames.js").Place[]} trail Where it was before, newest first.
+ * @property {Place[]} trail Where it was before, newest first.
  *
  * @typedef {object} Scene
  * @property {Vehicle[]} vehicles
@@ -36,7 +38,7 @@ const TRAIL_SECONDS = 2.5;
  * @param {Frames} frames
  * @param {number} step
  * @param {Road} road
- * @param {import("./lanes.js").Segment[]} pieces Of the same road.
+ * @param {Segment[]} pieces Of the same road.
  * @param {number} numAgents
  * @param {boolean} crashed Whether the epoch ended in a collision.
  * @returns {Scene}
@@ -94,17 +96,29 @@ export function forcedBrakes(frames, numAgents, road) {
   return found;
 }
 
-/** Steps in a row are one brake. */
+/** Steps in a row are one brake. @param {number[]} steps */
 function beginnings(steps) {
   return steps.filter((at, i) => at - 1 !== steps[i - 1]);
 }
 
-/** A learner that leaves the road is replaced by another vehicle: then its row jumps. */
+/**
+ * A learner that leaves the road is replaced by another vehicle: then its row jumps.
+ * @param {Place} before
+ * @param {Place} now
+ * @param {number} seconds
+ */
 function isSameVehicle(before, now, seconds) {
   const moved = Math.hypot(now.x - before.x, now.y - before.y);
   return moved <= Math.max(before.speed, now.speed) * seconds + 1;
 }
 
+/**
+ * @param {Frames} frames
+ * @param {number} step
+ * @param {number} thing
+ * @param {number} seconds
+ * @returns {Point | null}
+ */
 function motionOf(frames, step, thing, seconds) {
   const later = Math.max(step, 1);
   const [before, now] = [placeAt(frames, later - 1, thing), placeAt(frames, later, thing)];
@@ -116,7 +130,12 @@ function motionOf(frames, step, thing, seconds) {
   return [(now.x - before.x) / moved, (now.y - before.y) / moved];
 }
 
-/** Along the motion where that is clear and the lane agrees; else along the lane. */
+/**
+ * Along the motion where that is clear and the lane agrees; else along the lane.
+ * @param {Place} place
+ * @param {Point | null} motion
+ * @param {Segment[]} pieces
+ */
 function headingOf(place, motion, pieces) {
   const lane = headingAt(pieces, place.x, place.y, motion);
   if (!motion) return lane;
@@ -124,20 +143,23 @@ function headingOf(place, motion, pieces) {
   return agrees ? Math.atan2(motion[1], motion[0]) : lane;
 }
 
+/** @param {Frames} frames @param {number} step @param {number} thing @param {number} seconds */
 function trailOf(frames, step, thing, seconds) {
   const trail = [];
   let after = placeAt(frames, step, thing);
   const first = Math.max(0, step - Math.round(TRAIL_SECONDS / seconds));
   for (let at = step - 1; at >= first; at -= 1) {
     const place = placeAt(frames, at, thing);
-    if (!place || !isSameVehicle(place, after, seconds)) break;
+    if (!place || !after || !isSameVehicle(place, after, seconds)) break;
     trail.push(place);
     after = place;
   }
   return trail;
 }
 
+/** @param {Vehicle[]} vehicles */
 function nearestTwo(vehicles) {
+  /** @type {Vehicle[]} */
   let pair = [];
   let least = Infinity;
   for (const [i, one] of vehicles.entries()) {
