@@ -175,7 +175,9 @@ class WorldSupervisor:
         self.snapshot, self._is_in_place = self.snapshot or epoch_start(self.spec), True
         if self._losses:
             replayed = len(self.snapshot.actions)
-            self._note(EventCode.WORLD_RESTORED, f"epoch {self.snapshot.epoch}, {replayed} steps replayed")
+            self._note(
+                EventCode.WORLD_RESTORED, f"epoch {self.snapshot.epoch}, {replayed} steps replayed"
+            )
         self._send_request()
 
     def _send_request(self) -> None:
