@@ -26,7 +26,7 @@ def simulate_slots(
             counts = updates[agent] > slot and (count, agent) not in bad
             step = bumpy_gradient(parameters[agent]) + own[agent]
             rows.append(method.decay[slot] * step if counts else 0 * step)
-        for weights in method.rounds:
+        for weights in method.mixing:
             rows = [sum(weights[i, j] * rows[j] for j in range(agents)) for i in range(agents)]
         parameters = parameters - float(method.learning_rate) * np.array(rows)
         if slot == int(method.sync_period) - 1:

@@ -111,7 +111,7 @@ def _ask_agents(
 ) -> tuple[dict[int, Reference], dict[int, Reference]]:
     """What each agent will act with after a slot (with delays: its step), and itself if wanted."""
     method = course.at(count, span.away)
-    rounds = int(method.consensus_rounds)
+    rounds = method.consensus_rounds
     steps = rounds == 0 and not method.is_delayed
     findings, out, shown = {}, {}, {}
     for agent in present:

@@ -12,7 +12,7 @@ import numpy as np
 from fmarl.engine.engine import Schedule
 from fmarl.engine.run_state import RunState, from_arrays, pattern, to_arrays
 from fmarl.federation.ledger import Ledger, MessageSizes, bytes_sent
-from fmarl.federation.recorded import describe_method
+from fmarl.federation.method_file import describe_method
 from fmarl.federation.update import TrainState
 from fmarl.records.atomic_files import DiskTrouble, make_folder, write_durably
 from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint, write_checkpoint

@@ -4,6 +4,8 @@ Time and memory are linear in the agents, Krum's time aside. Sums run in agent o
 bits are the same wherever this is compiled: in an update, or alone in the virtual agent's process.
 """
 
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import jax
@@ -11,9 +13,36 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
-from fmarl.federation.method import Method
-from fmarl.federation.robust import ROBUST
+from fmarl.federation.method import Attack, Method
+from fmarl.federation.robust import COMBINE
 from fmarl.federation.row_ops import Rows, flat_rows
+
+STATIC = frozenset(
+    {"uplink_delay", "downlink_delay", "adopt_every", "aggregate", "tolerated", "renormalise"}
+)
+"""Fields of a method that decide what is compiled; all others are traced."""
+
+
+def _register(record: type) -> None:
+    """Let JAX see the arrays of a record; made again from tracers, it is checked by nobody."""
+    static = [field.name for field in fields(record) if field.name in STATIC]
+    traced = [field.name for field in fields(record) if field.name not in STATIC]
+
+    def flatten(value: Any) -> tuple[list[Any], tuple[Any, ...]]:
+        return [getattr(value, name) for name in traced], tuple(
+            getattr(value, name) for name in static
+        )
+
+    def unflatten(settings: tuple[Any, ...], arrays: Sequence[Any]) -> Any:
+        value = object.__new__(record)
+        vars(value).update(zip([*static, *traced], [*settings, *arrays], strict=True))
+        return value
+
+    jax.tree_util.register_pytree_node(record, flatten, unflatten)
+
+
+_register(Attack)
+_register(Method)
 
 
 def aggregate_rows(method: Method, period: Int[Array, ""] | int, rows: Rows) -> Rows:
@@ -22,7 +51,7 @@ def aggregate_rows(method: Method, period: Int[Array, ""] | int, rows: Rows) -> 
     Paper: Eqs. (11), (19) and (25).  θ̄ = (1/m) Σ_i θ_i after slot τ−1
     """
     if method.aggregate != "mean":
-        row = ROBUST[method.aggregate].combine(rows, method.tolerated)
+        row = COMBINE[method.aggregate](rows, method.tolerated)
         return jnp.broadcast_to(row, rows.shape)
     groups = jnp.asarray(method.groups)[period % len(method.groups)]
     counted = jnp.asarray(method.counted, rows.dtype)[period % len(method.counted)]

@@ -116,5 +116,5 @@ def _relays(method: Method, period: int, uploads: Counts, downloads: Counts) -> 
 
 def _links(method: Method) -> Counts:
     """Neighbours of each agent, over all rounds of a slot; a round is symmetric."""
-    own = np.diagonal(method.rounds, axis1=1, axis2=2)
-    return np.count_nonzero(method.rounds, axis=(0, 2)) - np.count_nonzero(own, axis=0)
+    own = np.diagonal(method.mixing, axis1=1, axis2=2)
+    return np.count_nonzero(method.mixing, axis=(0, 2)) - np.count_nonzero(own, axis=0)

@@ -1,21 +1,29 @@
 """A method is data: who learns how long, whom they trust, with whom they mix, and what is averaged.
 
-The same record is trained with (`update.py`), billed (`ledger.py`) and bounded (`Method.plan`), so
-the three can not drift apart. Its arrays are traced when an update is compiled: methods of the same
-shapes share one program (`padded` makes shapes equal).
+The same record is trained with (`update.py`), billed (`ledger.py`), bounded (`Method.plan`) and
+written down (`method_file.py`), so these can not drift apart. No JAX here: `aggregation.py`, the
+first compiled code that takes a method, registers it as a pytree whose arrays are traced.
 """
 
-import equinox as eqx
+from dataclasses import dataclass, replace
+from functools import cached_property
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from fmarl.errors import BadInput, require
-from fmarl.federation.robust import ROBUST
+from fmarl.theory.cost import Overheads, overheads_after
 from fmarl.theory.plan import Plan, make_plan
 
+ROBUST = {"median": 1, "trimmed": 1, "centred-clip": 1, "krum": 3}
+"""Rules against Byzantine agents (`robust.py`), and agents that each needs beside 2f of them."""
+TOLERATING = ("trimmed", "krum")
+"""Rules that are told f."""
 
-class Attack(eqx.Module):
-    """Who lies about what it found, and how; `attack.py` says what is sent instead."""
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """Who lies about what it found, and how; `robust.attacked` says what is sent instead."""
 
     attackers: Bool[np.ndarray, " agent"]
     factor: Float[np.ndarray, ""]
@@ -24,8 +32,9 @@ class Attack(eqx.Module):
     """Standard deviation of what is added to it instead; 0 for none."""
 
 
-class Method(eqx.Module):
-    """How agents learn together.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Method:
+    """How agents learn together; `make_method` makes one and checks it.
 
     Entries of the axes `period`, `cycle` and `turn` are used one per period, then again from the
     first.
@@ -36,13 +45,11 @@ class Method(eqx.Module):
     sync_period: Int[np.ndarray, ""]
     """τ: slots between two averagings."""
     local_updates: Int[np.ndarray, "period agent"]
-    """τ_i: updates that each agent finishes in a period; 0 for an agent that is away."""
+    """τ_i: updates that each agent finishes in a period; 0 for an agent that is absent."""
     decay: Float[np.ndarray, " slot"]
-    """D: trust in the gradient of slot y = 0 … τ−1. Entries past τ are padding."""
-    consensus_rounds: Int[np.ndarray, ""]
-    """E: exchanges with neighbours before each update."""
+    """D: trust in the gradient of slot y = 0 … τ−1."""
     mixing: Float[np.ndarray, "round agent agent"]
-    """W_1 … W_E: symmetric, rows sum to one. Matrices past E are padding."""
+    """W_1 … W_E, for the exchanges before each update: symmetric, rows sum to one."""
     groups: Int[np.ndarray, "cycle agent"]
     """Who averages with whom at the end of a period: agents of the same number, 0 … m−1. All zero:
     the virtual agent. 0 … m−1: each alone, independent learning."""
@@ -52,35 +59,20 @@ class Method(eqx.Module):
     """The edge virtual agent that each agent sends to, by number. All zero: there is but one. Where
     agents of several are averaged together, the edges send on to a root."""
     attack: Attack | None = None
-    """Who lies; None if all are honest."""
-    uplink_delay: int = eqx.field(static=True, default=0)
+    """The Byzantine agents; None if all are honest."""
+    uplink_delay: int = 0
     """Slots that a gradient travels to the virtual agent."""
-    downlink_delay: int = eqx.field(static=True, default=0)
+    downlink_delay: int = 0
     """Slots that parameters travel back."""
-    adopt_every: int = eqx.field(static=True, default=1)
+    adopt_every: int = 1
     """Slots between two adoptions of what has arrived; used with delays only."""
-    aggregate: str = eqx.field(static=True, default="mean")
-    """What the virtual agent makes of the rows: the mean, or a rule of `robust.ROBUST`."""
-    tolerated: int = eqx.field(static=True, default=0)
-    """f: liars that a robust rule is to withstand, where it asks."""
-    renormalise: bool = eqx.field(static=True, default=False)
-    """Whether an agent that is away is left out of the average, rather than a step of zero in it.
-    `absence.without` reads it; here `counted` says the same of agents known to be away."""
-
-    def __check_init__(self) -> None:
-        _check_shapes(self)
-        _check_schedule(self)
-        _check_average(self)
-        _check_rule(self)
-        _check_delays(self)
-        # The rest is what every plan must satisfy; idle agents are allowed here, not there.
-        make_plan(
-            sync_period=int(self.sync_period),
-            num_agents=self.num_agents,
-            decay=self.decay[: int(self.sync_period)].astype(float),
-            mixing=self.rounds,
-            learning_rate=float(self.learning_rate),
-        )
+    aggregate: str = "mean"
+    """What the virtual agent makes of the rows: the mean, or a rule of `ROBUST`."""
+    tolerated: int = 0
+    """f: Byzantine agents that a robust rule is to withstand, where it asks."""
+    renormalise: bool = False
+    """Whether an absent agent is left out of the average, rather than a step of zero in it.
+    `missing_agents.without` reads it; here `counted` says the same of agents known to be absent."""
 
     @property
     def num_agents(self) -> int:
@@ -88,20 +80,44 @@ class Method(eqx.Module):
         return self.local_updates.shape[-1]
 
     @property
-    def rounds(self) -> Float[np.ndarray, "round agent agent"]:
-        """The mixing matrices in use, without padding."""
-        return self.mixing[: int(self.consensus_rounds)].astype(float)
+    def consensus_rounds(self) -> int:
+        """E: exchanges with neighbours before each update."""
+        return len(self.mixing)
 
     @property
-    def averages_all(self) -> bool:
-        """Whether there is always one average, in which all agents count the same."""
-        together = self.groups == self.groups[:, :1]
-        return bool(together.all() and (self.counted == 1).all())
+    def links(self) -> list[tuple[int, int]]:
+        """Pairs of agents that exchange gradients in the first round, the lower number first."""
+        pairs = np.argwhere(np.triu(self.mixing[0], k=1) != 0) if len(self.mixing) else []
+        return [(int(first), int(second)) for first, second in pairs]
+
+    @property
+    def averages(self) -> str:
+        """Who counts in an average: all (the same), some, groups or none.
+
+        Groups are several averages, at some time or always; none is independent learning.
+        """
+        if bool((self.groups == self.groups[:, :1]).all()):
+            return "all" if bool((self.counted == 1).all()) else "some"
+        alone = all(np.bincount(groups).max() == 1 for groups in self.groups)
+        return "none" if alone else "groups"
 
     @property
     def is_delayed(self) -> bool:
         """Whether messages to and from the virtual agent take time."""
         return self.uplink_delay > 0 or self.downlink_delay > 0 or self.adopt_every > 1
+
+    @property
+    def why_no_bound(self) -> str | None:
+        """What the theory does not know about this method; None if it has a bound."""
+        if self.aggregate != "mean":
+            return f"The bounds are about means, and here the virtual agent uses {self.aggregate}."
+        if self.attack is not None:
+            return "The bounds are about honest agents, and here some lie about what they found."
+        if self.averages != "all":
+            return "The bounds are about averages of all agents, and here not all are averaged."
+        if self._regular is None:
+            return "The bounds know neither delays nor local updates that are drawn anew."
+        return None
 
     def plan(self, total_updates: int) -> Plan:
         """The method as the theory sees it: what bounds and costs are computed from.
@@ -109,20 +125,35 @@ class Method(eqx.Module):
         Raises `BadInput` for methods that no bound covers: delays, agents that come and go or lie,
         and whatever is not the mean of all agents.
         """
-        fixed = len(self.local_updates) == 1 and bool((self.local_updates >= 1).all())
-        honest = self.attack is None and self.aggregate == "mean"
-        if not (fixed and honest and self.averages_all and not self.is_delayed):
+        if self.why_no_bound is not None or self._regular is None:
             raise BadInput(
-                "this method has no bound: bounds need one schedule of τ_i >= 1, no delays, no "
-                "attack and the mean of all agents. Compare it by its measured gradient norm."
+                "this method has no bound: bounds need one schedule of τ_i >= 1 with a largest τ_i "
+                "of τ, no delays, no attack and the mean of all agents. Compare it by its measured "
+                "gradient norm."
             )
+        return replace(self._regular, total_updates=float(total_updates))
+
+    def expected(self, update_count: int) -> Overheads | None:
+        """The closed form of what is done in so many slots; None if there is none."""
+        if self._regular is None or self.averages in ("some", "groups"):
+            return None
+        counts = overheads_after(self._regular, update_count)
+        alone = self.averages == "none" or self.num_agents == 1  # nobody to average with
+        return counts._replace(uploads=0) if alone else counts
+
+    @cached_property
+    def _regular(self) -> Plan | None:
+        """What the theory counts; None with delays, or with τ_i that it does not allow."""
+        updates = self.local_updates
+        fixed = len(updates) == 1 and updates.min() >= 1 and updates.max() == self.sync_period
+        if self.is_delayed or not fixed:
+            return None
         return make_plan(
             sync_period=int(self.sync_period),
-            local_updates=self.local_updates[0].astype(int),
-            decay=self.decay[: int(self.sync_period)].astype(float),
-            mixing=self.rounds,
+            local_updates=updates[0].astype(int),
+            decay=self.decay,
+            mixing=self.mixing,
             learning_rate=float(self.learning_rate),
-            total_updates=float(total_updates),
         )
 
 
@@ -148,7 +179,7 @@ def make_method(
     """A method from the parts that differ from synchronous averaging; the rest is filled in.
 
     >>> method = make_method(3, sync_period=2)
-    >>> method.local_updates.tolist(), method.decay.tolist(), int(method.consensus_rounds)
+    >>> method.local_updates.tolist(), method.decay.tolist(), method.consensus_rounds
     ([[2, 2, 2]], [1.0, 1.0], 0)
     """
     require(num_agents >= 1, f"num_agents = {num_agents}", "1 or more", "Use 7, say.")
@@ -159,12 +190,11 @@ def make_method(
     groups = np.zeros(num_agents, int) if groups is None else groups
     counted = np.ones(num_agents) if counted is None else counted
     edge_agents = np.zeros(num_agents, int) if edge_agents is None else edge_agents
-    return Method(
+    method = Method(
         learning_rate=np.asarray(learning_rate, float),
         sync_period=np.asarray(sync_period, np.int32),
         local_updates=np.atleast_2d(local_updates).astype(np.int32),
         decay=np.ones(sync_period) if decay is None else decay,
-        consensus_rounds=np.asarray(len(mixing), np.int32),
         mixing=mixing,
         groups=np.atleast_2d(groups).astype(np.int32),
         counted=np.atleast_2d(counted).astype(float),
@@ -177,25 +207,23 @@ def make_method(
         tolerated=tolerated,
         renormalise=renormalise,
     )
+    _check(method)
+    return method
 
 
-def padded(method: Method, slots: int, rounds: int) -> Method:
-    """The same method with longer arrays, so that it shares a compiled update with others.
-
-    >>> method = padded(make_method(3, sync_period=2), slots=15, rounds=2)
-    >>> method.decay.shape, method.mixing.shape, int(method.consensus_rounds)
-    ((15,), (2, 3, 3), 0)
-    """
-    more_slots = max(slots - len(method.decay), 0)
-    more_rounds = max(rounds - len(method.mixing), 0)
-    identities = np.tile(np.eye(method.num_agents), (more_rounds, 1, 1))
-    return eqx.tree_at(
-        lambda record: (record.decay, record.mixing),
-        method,
-        (
-            np.concatenate([method.decay, np.zeros(more_slots)]),
-            np.concatenate([method.mixing, identities]),
-        ),
+def _check(method: Method) -> None:
+    _check_shapes(method)
+    _check_schedule(method)
+    _check_average(method)
+    _check_rule(method)
+    _check_delays(method)
+    # The rest is what every plan must satisfy; idle agents are allowed here, not there.
+    make_plan(
+        sync_period=int(method.sync_period),
+        num_agents=method.num_agents,
+        decay=method.decay,
+        mixing=method.mixing,
+        learning_rate=float(method.learning_rate),
     )
 
 
@@ -212,12 +240,11 @@ def _check_shapes(method: Method) -> None:
         f"{agents} agents in each, as many as there are τ_i",
         "Make all for the same number of agents.",
     )
-    slots, rounds = int(method.sync_period), int(method.consensus_rounds)
     require(
-        len(method.decay) >= slots and len(method.mixing) >= rounds,
-        f"{len(method.decay)} decay weights and {len(method.mixing)} mixing rounds",
-        f"at least τ = {slots} and E = {rounds}",
-        "Give one for each.",
+        len(method.decay) == int(method.sync_period),
+        f"{len(method.decay)} decay weights",
+        f"one for each of τ = {int(method.sync_period)} slots",
+        "Change the list or the sync period.",
     )
 
 
@@ -254,22 +281,22 @@ def _check_average(method: Method) -> None:
 
 
 def _check_rule(method: Method) -> None:
-    """A robust rule speaks of one group of equals, large enough for the liars it tolerates."""
+    """A robust rule speaks of one group of equals, large enough for what it tolerates."""
     words, word = ["mean", *ROBUST], method.aggregate
     require(word in words, f"aggregate = {word!r:.40}", f"one of {', '.join(words)}", "Choose one.")
     if word == "mean":
         return
     require(
-        method.averages_all and not method.renormalise,
+        method.averages == "all" and not method.renormalise,
         f"aggregate = {word} over groups, or over those present",
         "one virtual agent for all agents, each counted the same",
         "Use the mean, or leave out hierarchy and renormalise.",
     )
-    liars, agents = method.tolerated, method.num_agents
-    fewest = ROBUST[word].fewest_agents(liars)
+    tolerated, agents = method.tolerated, method.num_agents
+    fewest = 2 * tolerated + ROBUST[word]
     require(
-        liars >= 0 and agents >= fewest,
-        f"aggregate = {word} with {liars} bad agents tolerated among {agents}",
+        tolerated >= 0 and agents >= fewest,
+        f"aggregate = {word} with {tolerated} bad agents tolerated among {agents}",
         f"{fewest} agents or more",
         "Tolerate fewer, or train more agents.",
     )
@@ -283,7 +310,7 @@ def _check_delays(method: Method) -> None:
         "0 to 10000 slots",
         "Give delays in slots.",
     )
-    plain = int(method.sync_period) == 1 and method.averages_all
+    plain = int(method.sync_period) == 1 and method.averages == "all"
     require(
         not method.is_delayed or plain,
         f"delays with sync_period = {int(method.sync_period)}",

@@ -1,12 +1,12 @@
-"""A method for a period in which some agents are away: killed, cut off or refused.
+"""A method for a period in which some agents are absent: killed, cut off or refused.
 
 The promise is exact: a period without an agent is the paper's formula with τ_i = 0. Its links count
 for neither end, so mixing stays symmetric and the mean of what the others found is kept.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -15,7 +15,7 @@ from fmarl.federation.method import Method
 
 
 def without(method: Method, agents: Collection[int]) -> Method:
-    """The same method while these agents are away; shapes stay, so nothing is compiled anew.
+    """The same method while these agents are absent; shapes stay, so nothing is compiled anew.
 
     Paper: Eq. (11).  I(τ_i > y) with τ_i = 0
     They count as a step of zero, or with `renormalise` not at all. Unlike in a method that is made,
@@ -27,23 +27,20 @@ def without(method: Method, agents: Collection[int]) -> Method:
     """
     if not agents:
         return method
-    away = _marked(agents, method.num_agents)
-    counted = np.where(away & method.renormalise, 0.0, method.counted)
-    return eqx.tree_at(
-        lambda record: (record.local_updates, record.mixing, record.counted),
+    absent = _marked(agents, method.num_agents)
+    counted = np.where(absent & method.renormalise, 0.0, method.counted)
+    return replace(
         method,
-        (
-            np.where(away, 0, method.local_updates).astype(method.local_updates.dtype),
-            cut_links(method.mixing, away),
-            counted.astype(method.counted.dtype),
-        ),
+        local_updates=np.where(absent, 0, method.local_updates).astype(method.local_updates.dtype),
+        mixing=cut_links(method.mixing, absent),
+        counted=counted.astype(method.counted.dtype),
     )
 
 
 def cut_links(
-    mixing: Float[np.ndarray, "round agent agent"], away: Bool[np.ndarray, " agent"]
+    mixing: Float[np.ndarray, "round agent agent"], absent: Bool[np.ndarray, " agent"]
 ) -> Float[np.ndarray, "round agent agent"]:
-    """Mixing without the links of those who are away: each end keeps the weight for itself.
+    """Mixing without the links of those who are absent: each end keeps the weight for itself.
 
     Paper: Eq. (23), whose rounds stay symmetric with rows and columns that sum to one.
 
@@ -52,9 +49,9 @@ def cut_links(
     """
     if len(mixing) == 0:
         return mixing  # and no matrix of agents × agents is made
-    cut = (away[:, None] | away[None, :]) & ~np.eye(len(away), dtype=bool)
+    cut = (absent[:, None] | absent[None, :]) & ~np.eye(len(absent), dtype=bool)
     kept = np.where(cut, 0.0, mixing).astype(mixing.dtype)
-    places = np.arange(len(away))
+    places = np.arange(len(absent))
     kept[:, places, places] += np.where(cut, mixing, 0.0).sum(axis=2).astype(mixing.dtype)
     return kept
 
@@ -63,12 +60,12 @@ def _marked(agents: Collection[int], num_agents: int) -> Bool[np.ndarray, " agen
     known = all(0 <= agent < num_agents for agent in agents)
     allowed = f"agents from 0 to {num_agents - 1}"
     require(known, f"absent agents {sorted(agents)!s:.60}", allowed, "Check their numbers.")
-    away = np.zeros(num_agents, dtype=bool)
-    away[list(agents)] = True
+    absent = np.zeros(num_agents, dtype=bool)
+    absent[list(agents)] = True
     require(
-        not away.all(),
+        not absent.all(),
         f"a period without any of its {num_agents} agents",
         "one agent or more that is there",
         "Wait for an agent, or abandon the period.",
     )
-    return away
+    return absent

@@ -1,16 +1,24 @@
-"""Parts of a method from the words that a user types; no JAX, for the theory needs them too."""
+"""Parts of a method from the words that a user types."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from fmarl.errors import BadInput, require
+from fmarl.federation.method import Attack
 from fmarl.theory import local_updates_from_times, spread_local_updates
 from fmarl.topology import WEIGHTS, Graph, graph_from_text
 
 Number = TypeVar("Number", int, float)
+
+ATTACKS = {
+    "sign-flip": "sign-flip:F or sign-flip:F:SIZE",
+    "scale": "scale:F:SIZE",
+    "noise": "noise:F:STD",
+}
+"""From the word of the command line to how it is written; F is the number of attackers."""
 
 
 def read_local_updates(
@@ -55,6 +63,34 @@ def read_mixing(
     return WEIGHTS[weights](graph, consensus_step, rounds)
 
 
+def read_attack(text: str, num_agents: int) -> Attack | None:
+    """The attack that a text describes, by the last F agents; None for an empty text.
+
+    >>> attack = read_attack("sign-flip:2:10", num_agents=5)
+    >>> attack.attackers.tolist(), float(attack.factor)
+    ([False, False, False, True, True], -10.0)
+    """
+    if not text:
+        return None
+    kind, *numbers = text.split(":")
+    lengths = {"sign-flip": (1, 2), "scale": (2,), "noise": (2,)}.get(kind, ())
+    forms = ", ".join(ATTACKS.values())
+    require(len(numbers) in lengths, f"attack = {text!r:.40}", forms, "Write sign-flip:1:10, say.")
+    attackers, size = _attack_numbers(text, numbers)
+    require(
+        1 <= attackers < num_agents,
+        f"attack = {text!r:.40} of {attackers} among {num_agents} agents",
+        f"1 to {num_agents - 1} attackers",
+        "Leave an honest agent.",
+    )
+    factor = {"sign-flip": -size, "scale": size, "noise": 1.0}[kind]
+    return Attack(
+        attackers=np.arange(num_agents) >= num_agents - attackers,
+        factor=np.asarray(factor, float),
+        noise=np.asarray(size if kind == "noise" else 0.0, float),
+    )
+
+
 def _one_each(
     listed: Int[np.ndarray, " agent"], num_agents: int, name: str
 ) -> Int[np.ndarray, " agent"]:
@@ -73,3 +109,16 @@ def _number(word: str, kind: Callable[[str], Number], name: str) -> Number:
     except ValueError:
         example = "1-15 or 15,13,11,9,7,5,3" if kind is int else "1,1.2,2.5"
         raise BadInput(f"{name} has {word!r}: numbers only. Write for example {example}.") from None
+
+
+def _attack_numbers(text: str, numbers: Sequence[str]) -> tuple[int, float]:
+    """How many attackers, and how strong; 1 if it is not said."""
+    try:
+        attackers, size = int(numbers[0]), float(numbers[1]) if len(numbers) == 2 else 1.0
+    except ValueError:
+        raise BadInput(
+            f"attack = {text!r:.40}: numbers only after the word. Write scale:1:100."
+        ) from None
+    strong = 0 < size <= 1e6
+    require(strong, f"attack = {text!r:.40}", "a size over 0, up to 1e6", "Write scale:1:100, say.")
+    return attackers, size

@@ -12,10 +12,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fmarl.errors import BadInput, require
-from fmarl.federation.attack import read_attack
-from fmarl.federation.method import Method, make_method
-from fmarl.federation.parse import read_local_updates, read_mixing, read_range
-from fmarl.federation.robust import ROBUST
+from fmarl.federation.method import TOLERATING, Method, make_method
+from fmarl.federation.parse import read_attack, read_local_updates, read_mixing, read_range
 from fmarl.theory import exponential_decay
 
 
@@ -59,8 +57,8 @@ class MethodConfig:
     """q: an edge virtual agent in each world averages its agents every period, and a root averages
     all every q periods; 0 for one virtual agent."""
     aggregate: str = "mean"
-    """What the virtual agent makes of its agents: mean, or against liars median, trimmed,
-    centred-clip or krum."""
+    """What the virtual agent makes of its agents: mean, or against Byzantine agents median,
+    trimmed, centred-clip or krum."""
     tolerated: int = 1
     """f: bad agents that trimmed and krum withstand."""
     attack: str = ""
@@ -104,6 +102,8 @@ class Recipe(NamedTuple):
 
     uses: tuple[str, ...]
     make: Callable[[MethodConfig, Team], Method]
+    label: str = ""
+    """What the paper calls it; empty for its word."""
 
 
 def _independent(config: MethodConfig, team: Team) -> Method:
@@ -138,7 +138,7 @@ def _consensus(config: MethodConfig, team: Team) -> Method:
 
 
 def _decay_consensus(config: MethodConfig, team: Team) -> Method:
-    """Both at once (ours)."""
+    """FIRL_DC: both at once (ours)."""
     return make_method(
         team.num_agents,
         decay=_decay(config),
@@ -174,17 +174,17 @@ _DECAY = ("decay_rate", "decay_weights")
 _GRAPH = ("graph", "weights", "consensus_step", "consensus_rounds")
 
 METHODS: dict[str, Recipe] = {
-    "independent": Recipe(_PERIOD, _independent),
-    "synchronous": Recipe(_ROBUST, _synchronous),
-    "periodic": Recipe(_VARIED, _periodic),
-    "variation-aware": Recipe(_VARIED, _periodic),
-    "decay": Recipe((*_VARIED, *_DECAY), _decayed),
-    "consensus": Recipe((*_VARIED, *_GRAPH), _consensus),
-    "decay-consensus": Recipe((*_VARIED, *_DECAY, *_GRAPH), _decay_consensus),
-    "delayed": Recipe(("delay_slots", *_ROBUST), _delayed),
-    "delayed-adoption": Recipe(("delay_slots", *_ROBUST), _delayed_adoption),
+    "independent": Recipe(_PERIOD, _independent, "IRL"),
+    "synchronous": Recipe(_ROBUST, _synchronous, "FIRL"),
+    "periodic": Recipe(_VARIED, _periodic, "FIRL"),
+    "variation-aware": Recipe(_VARIED, _periodic, "FIRL"),
+    "decay": Recipe((*_VARIED, *_DECAY), _decayed, "FIRL_D"),
+    "consensus": Recipe((*_VARIED, *_GRAPH), _consensus, "FIRL_C"),
+    "decay-consensus": Recipe((*_VARIED, *_DECAY, *_GRAPH), _decay_consensus, "FIRL_DC"),
+    "delayed": Recipe(("delay_slots", *_ROBUST), _delayed, "FIRL_syn"),
+    "delayed-adoption": Recipe(("delay_slots", *_ROBUST), _delayed_adoption, "FIRL_asy"),
 }
-"""From the word of the command line to a recipe."""
+"""From the word of the command line to a recipe; FIRL_DC, decay and consensus at once, is ours."""
 
 
 def _averaged(config: MethodConfig, team: Team) -> dict:
@@ -201,13 +201,11 @@ def _averaged(config: MethodConfig, team: Team) -> dict:
 
 def _aggregated(config: MethodConfig, team: Team) -> dict:
     """Parts that all methods with a virtual agent have in common: what it makes of what is sent."""
-    rule = ROBUST.get(config.aggregate)
-    asks = rule is not None and rule.uses_tolerated
+    asks = config.aggregate in TOLERATING
     if config.tolerated != MethodConfig.tolerated and not asks:
-        askers = " and ".join(word for word, other in ROBUST.items() if other.uses_tolerated)
         raise BadInput(
             f"tolerated = {config.tolerated} is not used by aggregate {config.aggregate:.40}: "
-            f"{askers} use it. Choose one of these, or leave it out."
+            f"{' and '.join(TOLERATING)} use it. Choose one of these, or leave it out."
         )
     return {
         "learning_rate": config.learning_rate,

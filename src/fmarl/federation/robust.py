@@ -1,21 +1,38 @@
-"""Averages that a few lying agents can not drag anywhere: rows of all agents in, one row out.
+"""Byzantine agents, and averages that a few of them can not drag anywhere.
 
-Each has a limit: with at most f liars among m agents the result stays near what the honest ones
-found. None helps against more, and none tells a liar from an honest agent with unusual data. Sums
-run in agent order or in that of the sorted numbers. Numbers must be finite.
+A lie replaces the pseudo-gradient before decay, mask and mixing, so neighbours and the virtual
+agent hear the same lie. What an attacker keeps for itself (its optimiser, its replay) is honest.
+
+A rule takes the rows of all agents and gives one. Each has a limit: with at most f Byzantine agents
+among m the result stays near what the honest ones found. None helps against more, and none tells
+such an agent from an honest one with unusual data. Sums run in agent order or in that of the sorted
+numbers. Numbers must be finite.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from fmarl.federation.method import Method
 from fmarl.federation.row_ops import Row, Rows
 
 CLIPPINGS = 3
 """Steps of centred clipping; it has all but settled then."""
+NOISE = 7
+"""Folded into an agent's key, so that a lie draws nothing that learning draws."""
+
+
+def attacked(method: Method, found: Row, agent: Int[Array, ""] | int, key: PRNGKeyArray) -> Row:
+    """What an agent says it found: factor · g, or g + noise · N(0, 1), or g if it is honest."""
+    attack: Any = method.attack
+    if attack is None:
+        return found
+    drawn = jax.random.normal(jax.random.fold_in(key, NOISE), found.shape, found.dtype)
+    lie = jnp.where(attack.noise > 0, found + attack.noise * drawn, attack.factor * found)
+    return jnp.where(jnp.asarray(attack.attackers)[agent], lie, found)
 
 
 def median(rows: Rows, tolerated: int = 0) -> Row:
@@ -65,24 +82,13 @@ def krum(rows: Rows, tolerated: int) -> Row:
     return rows[jnp.argmin(jax.lax.map(score, rows))]
 
 
-class Rule(NamedTuple):
-    """A way to make one row of many, and what it needs."""
-
-    combine: Callable[[Rows, int], Row]
-    """`(rows, tolerated)` to the row that all agents get."""
-    fewest_agents: Callable[[int], int]
-    """Agents that it takes to tolerate f liars."""
-    uses_tolerated: bool
-    """Whether f changes what it does."""
-
-
-ROBUST: dict[str, Rule] = {
-    "median": Rule(median, lambda liars: 2 * liars + 1, False),
-    "trimmed": Rule(trimmed, lambda liars: 2 * liars + 1, True),
-    "centred-clip": Rule(centred_clip, lambda liars: 2 * liars + 1, False),
-    "krum": Rule(krum, lambda liars: 2 * liars + 3, True),
+COMBINE: dict[str, Callable[[Rows, int], Row]] = {
+    "median": median,
+    "trimmed": trimmed,
+    "centred-clip": centred_clip,
+    "krum": krum,
 }
-"""From the word of the command line to a rule."""
+"""From a word of `method.ROBUST` to `(rows, tolerated)` and the row that all agents get."""
 
 
 def _distances(rows: Rows, centre: Row) -> Float[Array, " agent"]:

@@ -1,7 +1,7 @@
 """What a run is called, and which runs are repetitions of each other, from its settings alone.
 
 Settings are plain data, as `run.json` holds them under `experiment`. A run may come from another
-version of fmarl, so a setting that is not there is left out of the name and is no mistake. No JAX.
+version of fmarl, so a setting that is not there is left out of the name and is no mistake.
 """
 
 import hashlib
@@ -9,40 +9,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fmarl.federation.method import TOLERATING
+from fmarl.federation.recipes import METHODS
+
 Settings = Mapping[str, Any]
 """Nested, as in `run.json`."""
 FlatSettings = Mapping[str, Any]
 """One level, under the names that the command line has for them."""
 
-NAMES = {
-    "independent": "IRL",
-    "synchronous": "FIRL",
-    "periodic": "FIRL",
-    "variation-aware": "FIRL",
-    "decay": "FIRL_D",
-    "consensus": "FIRL_C",
-    "decay-consensus": "FIRL_DC",
-    "delayed": "FIRL_syn",
-    "delayed-adoption": "FIRL_asy",
-}
-"""The paper's names; FIRL_DC, decay and consensus at once, is ours."""
-AVERAGED = ("periodic", "variation-aware", "decay", "consensus", "decay-consensus")
-DECAYED = ("decay", "decay-consensus")
-MIXED = ("consensus", "decay-consensus")
-DELAYED = ("delayed", "delayed-adoption")
-TOLERATING = ("trimmed", "krum")
-"""Averages that are told how many agents may be bad; `robust.ROBUST` says it too, but loads JAX."""
-USERS = {
-    "sync_period": ("independent", *AVERAGED),
-    **dict.fromkeys(
-        ("local_updates", "step_seconds", "participation", "missing", "hierarchy"), AVERAGED
-    ),
-    **dict.fromkeys(("aggregate", "tolerated", "attack"), ("synchronous", *AVERAGED, *DELAYED)),
-    **dict.fromkeys(("decay_rate", "decay_weights"), DECAYED),
-    **dict.fromkeys(("graph", "weights", "consensus_step", "consensus_rounds"), MIXED),
-    "delay_slots": DELAYED,
-}
-"""Which methods use a setting that not all use; `recipes.METHODS` says the same, but loads JAX."""
+OF_SOME_METHODS = {word for recipe in METHODS.values() for word in recipe.uses}
+"""Settings that not every method uses."""
 SYMBOLS = {"learning_rate": "η=", "world": "", "algorithm": "", "set": ""}
 """What stands before a value in a name, where that is not the setting and an equals sign."""
 WITHOUT_PREFIX = ("together", "agent")
@@ -62,16 +38,16 @@ def label_of(settings: Settings) -> str:
     """
     together = settings.get("together", {})
     method = together.get("method", "")
-    parts = [NAMES.get(method, method)]
-    if method in AVERAGED:
+    uses, parts = _uses(method), [_name(method)]
+    if "local_updates" in uses:
         parts.append(_period(together))
     if method == "synchronous":
         parts.append("τ=1")
-    if method in DECAYED:
+    if "decay_rate" in uses:
         parts.append(_decay(together))
-    if method in MIXED:
+    if "graph" in uses:
         parts.append(_mixing(together))
-    if method in DELAYED:
+    if "delay_slots" in uses:
         parts.append(_numbered("delay=", together.get("delay_slots")))
     if together.get("participation", 1) != 1:
         parts.append(_numbered("participation=", together["participation"]))
@@ -121,13 +97,9 @@ def flat_settings(settings: Settings) -> dict[str, Any]:
             continue
         prefix = "" if name in WITHOUT_PREFIX else f"{name}."
         flat |= {f"{prefix}{inner}": part for inner, part in value.items()}
-    method = flat.get("method")
-    known = method in NAMES
-    return {
-        name: value
-        for name, value in flat.items()
-        if not known or method in USERS.get(name, (method,))
-    }
+    method = flat.get("method", "")
+    unused = OF_SOME_METHODS.difference(_uses(method)) if method in METHODS else ()
+    return {name: value for name, value in flat.items() if name not in unused}
 
 
 def differences(all_settings: Sequence[FlatSettings]) -> dict[str, list[Any]]:
@@ -165,6 +137,14 @@ def _kinds(values: Mapping[str, Sequence[Any]], names: Sequence[str]) -> int:
         return 1
     rows = zip(*(map(repr, values[name]) for name in names), strict=True)
     return len(set(rows))
+
+
+def _name(method: str) -> str:
+    return (METHODS[method].label if method in METHODS else "") or method
+
+
+def _uses(method: str) -> tuple[str, ...]:
+    return METHODS[method].uses if method in METHODS else ()
 
 
 def _period(together: Settings) -> str:

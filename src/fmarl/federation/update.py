@@ -12,9 +12,9 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fmarl.federation.aggregation import aggregate_rows
-from fmarl.federation.attack import attacked
 from fmarl.federation.delayed import Mail, by_mail
 from fmarl.federation.method import Method
+from fmarl.federation.robust import attacked
 from fmarl.federation.row_ops import (
     IN_ORDER,
     Row,
@@ -162,7 +162,7 @@ def _learned_at_once(
 
 def _mixed(method: Method, stages: Stages, rows: Rows) -> Rows:
     """Neighbours exchange what they found, one round after another."""
-    for matrix in np.asarray(method.mixing)[: int(method.consensus_rounds)]:
+    for matrix in np.asarray(method.mixing):
         found = np.asarray(rows)
         mixed = []
         for agent, weights in enumerate(matrix):

@@ -49,7 +49,7 @@ class RunFolder:
 
     @property
     def method(self) -> Path:
-        """Sealed JSON: how its agents learn together, as `federation.recorded` writes it."""
+        """Sealed JSON: how its agents learn together, as `federation.method_file` writes it."""
         return self.path / "method.json"
 
     @property

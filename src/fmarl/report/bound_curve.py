@@ -16,10 +16,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fmarl.errors import BadInput
-from fmarl.federation.recorded import RecordedMethod
 from fmarl.records.run_folder import RunFolder
 from fmarl.report.run_reader import Line, RecordedRun, sealed_facts
-from fmarl.theory import Problem
+from fmarl.theory import Plan, Problem
 from fmarl.theory.catalogue import BOUNDS
 
 CORRECTED = BOUNDS["synchronised"]
@@ -139,14 +138,8 @@ def why_no_bound(run: RecordedRun) -> str:
         return "The run kept no slots (sample_slots = 0), so its noise is not known."
     if method is None:
         return "The run did not write down its method."
-    if method.aggregate != "mean":
-        return f"The bounds are about means, and here the virtual agent uses {method.aggregate}."
-    if method.attackers:
-        return "The bounds are about honest agents, and here some lie about what they found."
-    if method.averages != "all":
-        return "The bounds are about averages of all agents, and here not all are averaged."
-    if not method.is_bounded:
-        return "The bounds know neither delays nor local updates that are drawn anew."
+    if method.why_no_bound:
+        return method.why_no_bound
     return "" if run.finished else "Constants are estimated when a run has ended."
 
 
@@ -158,50 +151,47 @@ def bound_of(run: RecordedRun, constants: Mapping[str, float] | None = None) -> 
     why = why_no_bound(run)
     if why or run.method is None:
         return why
-    curve = norm_curve(run.lines, run.method.sync_period)
+    curve = norm_curve(run.lines, int(run.method.sync_period))
     if curve is None or not curve.is_whole:
         return "Some gradient norm is missing, so nothing can be held against the bound."
     constants = constants or read_constants(run)
     if constants is None:
         return "Its constants have not been estimated yet: fmarl report does that."
     try:
-        return bound_curve(constants, run.method, curve)
+        return bound_curve(constants, run.method.plan(run.total_updates), curve)
     except BadInput as problem:  # such as a loss so flat that L is zero
         return f"Its constants can not be used: {problem}"
 
 
-def bound_curve(
-    constants: Mapping[str, float], method: RecordedMethod, curve: NormCurve
-) -> BoundCurve:
-    """Hold measured norms against the bound for the run's method, at each of their points.
+def bound_curve(constants: Mapping[str, float], plan: Plan, curve: NormCurve) -> BoundCurve:
+    """Hold measured norms against the bound for the run's plan, at each of their points.
 
     Paper: Eqs. (10) and (12).  ψ1 = mean ‖∇F(θ̄)‖² ≤ bound
     Differs from the paper: over synchronised iterates, with the corrected bound and its condition.
     """
-    assert method.plan is not None, "why_no_bound says so"
     problem = Problem(**{name: constants[name] for name in CONSTANTS})
-    updates, means = _within_the_run(curve, method, constants["final_gradient_norm"])
-    plan = replace(method.plan, total_updates=(updates + method.sync_period).astype(float))
-    found = CORRECTED.bound(problem, plan).total
+    updates, means = _within_the_run(curve, plan, constants["final_gradient_norm"])
+    at_points = replace(plan, total_updates=(updates + plan.sync_period).astype(float))
+    found = CORRECTED.bound(problem, at_points).total
     return BoundCurve(
         updates=updates,
         values=np.broadcast_to(np.asarray(found, float), updates.shape),
         means=means,
         smoothness=constants["smoothness"],
         gradient_noise=constants["gradient_noise"],
-        learning_rate=method.learning_rate,
-        largest_learning_rate=float(CORRECTED.largest_learning_rate(problem, method.plan)),
+        learning_rate=float(plan.learning_rate),
+        largest_learning_rate=float(CORRECTED.largest_learning_rate(problem, plan)),
     )
 
 
 def _within_the_run(
-    curve: NormCurve, method: RecordedMethod, final_norm: float
+    curve: NormCurve, plan: Plan, final_norm: float
 ) -> tuple[Int[np.ndarray, " point"], Float[np.ndarray, " point"]]:
     """Points whose bound is for at most K updates: the gap is only known to where the run ended.
 
     So the last average does not count. Without it, the mean of all others is a point too.
     """
-    period, total = method.sync_period, method.total_updates
+    period, total = plan.sync_period, int(plan.total_updates)
     early = curve.updates + period <= total
     updates, means = curve.updates[early], curve.means[early]
     last = total - period

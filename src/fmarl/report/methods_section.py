@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fmarl.federation.recorded import RecordedMethod
+from fmarl.federation.method import Method
 from fmarl.report.format import NOTHING, number
 from fmarl.report.mpl_style import Figure
 from fmarl.report.page import Block, Paragraph, Picture, Section, Table
@@ -54,12 +54,12 @@ def _caption(has_mixing: bool) -> str:
     return words + mixing * has_mixing
 
 
-def _cells(method: RecordedMethod) -> list[str]:
-    averaging = "".join([_averaging(method), _rule(method), _liars(method)])
+def _cells(method: Method) -> list[str]:
+    averaging = "".join([_averaging(method), _rule(method), _byzantine(method)])
     return [str(method.num_agents), averaging, _local_updates(method), _decay(method)]
 
 
-def _averaging(method: RecordedMethod) -> str:
+def _averaging(method: Method) -> str:
     if method.averages == "none":
         return "never"
     if method.uplink_delay or method.downlink_delay:
@@ -67,31 +67,32 @@ def _averaging(method: RecordedMethod) -> str:
         adoption = f", adopted every {method.adopt_every}" if method.adopt_every > 1 else ""
         return f"every slot, late by {delays}{adoption}"
     often = f"every {method.sync_period} updates" if method.sync_period > 1 else "always"
-    if method.edge_agents:
-        edges, turns = len(set(method.edge_agents)), len(method.groups)
+    if method.edge_agents.any():
+        edges, turns = len(np.unique(method.edge_agents)), len(method.groups)
         return f"{often} in {edges} groups, all every {turns} periods"
     return often + {"some": " of those present", "groups": " in groups"}.get(method.averages, "")
 
 
-def _rule(method: RecordedMethod) -> str:
+def _rule(method: Method) -> str:
     if method.aggregate == "mean":
         return ""
     return f", {method.aggregate}" + (f" (f = {method.tolerated})" if method.tolerated else "")
 
 
-def _liars(method: RecordedMethod) -> str:
+def _byzantine(method: Method) -> str:
     """Who lies, and how."""
-    if not method.attackers:
+    if method.attack is None:
         return ""
-    noise, factor = method.attack_noise, method.attack_factor
+    noise, factor = float(method.attack.noise), float(method.attack.factor)
     lie = f"noise of size {noise:g}" if noise > 0 else f"{factor:g} times what is found"
-    who = ", ".join(map(str, method.attackers[:MOST_LISTED]))
-    more = " …" if len(method.attackers) > MOST_LISTED else ""
+    attackers = np.flatnonzero(method.attack.attackers).tolist()
+    who = ", ".join(map(str, attackers[:MOST_LISTED]))
+    more = " …" if len(attackers) > MOST_LISTED else ""
     return f"; agents {who}{more} send {lie}"
 
 
-def _local_updates(method: RecordedMethod) -> str:
-    table = np.array(method.local_updates)
+def _local_updates(method: Method) -> str:
+    table = method.local_updates
     if table.min() == table.max():
         return str(table.min())
     if len(table) == 1 and table.size <= MOST_LISTED:
@@ -100,12 +101,12 @@ def _local_updates(method: RecordedMethod) -> str:
     return f"{drawn}{table.min()}–{table.max()}, mean {table.mean():.1f}"
 
 
-def _decay(method: RecordedMethod) -> str:
+def _decay(method: Method) -> str:
     trust = method.decay
-    return "none" if min(trust) == 1 else f"{number(trust[0])} to {number(trust[-1])}"
+    return "none" if trust.min() == 1 else f"{number(trust[0])} to {number(trust[-1])}"
 
 
-def _mixing_cells(group: Group, method: RecordedMethod) -> list[str]:
+def _mixing_cells(group: Group, method: Method) -> list[str]:
     links = links_of(group.first)
     if not links:
         return [NOTHING] * len(MIXING)

@@ -84,13 +84,12 @@ def topology_figure(groups: Sequence[Group]) -> Figure:
 
 def links_of(run: RecordedRun) -> list[tuple[int, int]]:
     """Pairs of neighbours in the first round; none if agents do not mix."""
-    rounds = run.method.links if run.method else []
-    return [(int(first), int(second)) for first, second, _ in rounds[0]] if rounds else []
+    return run.method.links if run.method else []
 
 
 def norms_of(run: RecordedRun) -> NormCurve | None:
     """What a run measured of its gradient."""
-    return norm_curve(run.lines, run.method.sync_period if run.method else 1)
+    return norm_curve(run.lines, int(run.method.sync_period) if run.method else 1)
 
 
 def _on_fitting_axis(panel: Panel) -> Panel:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fmarl.errors import BadInput
-from fmarl.federation.recorded import RecordedMethod, read_method
+from fmarl.federation.method import Method
+from fmarl.federation.method_file import completed, read_method
 from fmarl.federation.run_labels import flat_settings, group_of
 from fmarl.records.atomic_files import read_whole, reason
 from fmarl.records.jsonl import read_lines
@@ -46,8 +47,10 @@ class RecordedRun:
     """Its metrics so far."""
     events: Mapping[str, int]
     """How often each code of event was written."""
-    method: RecordedMethod | None
+    method: Method | None
     """How its agents learn together; None if it did not write that down."""
+    total_updates: int
+    """K: slots that it has; 0 if it did not write down its method."""
     state: str
     """not begun, running, done, stopped, killed or diverged."""
 
@@ -99,13 +102,15 @@ def read_recorded_run(folder: Path, name: str) -> RecordedRun:
     for line in lines:
         _require_sound(line, place.metrics)
     codes = [str(event.get("code", "?")) for event in read_lines(place.events).records]
+    method, facts = recorded_method(place)
     run = RecordedRun(
         name=name,
         folder=folder,
         description=description,
         lines=lines,
         events=dict(sorted(Counter(codes).items())),
-        method=recorded_method(place),
+        method=method,
+        total_updates=facts.get("total_updates", 0),
         state="running" if held else "",
     )
     return run if held else replace(run, state=_state(run, codes))
@@ -133,11 +138,13 @@ def _state(run: RecordedRun, codes: Sequence[str]) -> str:
     return "diverged" if codes[-1:] == ["NONFINITE"] else found
 
 
-def recorded_method(place: RunFolder) -> RecordedMethod | None:
-    """How the agents of a run learn together; None before it is known, and in older runs."""
+def recorded_method(place: RunFolder) -> tuple[Method | None, dict[str, Any]]:
+    """How the agents of a run learn together, and `method.json`; None and {} if there is none."""
     facts = sealed_facts(place.method)
+    if facts is None:  # not yet, or an older run
+        return None, {}
     try:
-        return None if facts is None else read_method(facts)
+        return read_method(facts), completed(facts)
     except KeyError as missing:
         raise _damaged(place.method, f"it has no {missing}") from None
 

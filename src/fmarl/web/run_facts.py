@@ -1,10 +1,9 @@
 """What does not change while a run goes, for the page: its settings, road, method and bound."""
 
 import shlex
-from dataclasses import asdict
 from typing import Any
 
-from fmarl.federation.recorded import RecordedMethod
+from fmarl.federation.method import Method
 from fmarl.federation.run_labels import flat_settings, label_of
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.report.bound_curve import bound_of
@@ -20,7 +19,7 @@ def about_run(folder: RunFolder, name: str) -> dict[str, Any]:
     """Everything about a run but its course; `BadInput` if its description can not be read."""
     description = read_run(folder.path)
     settings = description["experiment"]
-    method = recorded_method(folder)
+    method, facts = recorded_method(folder)
     problem = Problem(smoothness=1.0, gradient_noise=0.0)
     return {
         "run": name,
@@ -33,31 +32,27 @@ def about_run(folder: RunFolder, name: str) -> dict[str, Any]:
         "settings": flat_settings(settings),
         "num_agents": method.num_agents if method else None,
         "road": road_facts(settings),
-        "method": method_facts(method) if method else None,
+        "method": method_facts(method, facts) if method else None,
         "prices": {price: getattr(problem, price) for price in PRICES},
         "bound": bound_facts(folder, name),
     }
 
 
-def method_facts(method: RecordedMethod) -> dict[str, Any]:
-    """A method in the page's words."""
-    facts = asdict(method)
-    rounds = facts.pop("links")
-    links = [[int(first), int(second)] for first, second, _ in (rounds or [[]])[0]]
+def method_facts(method: Method, facts: dict[str, Any]) -> dict[str, Any]:
+    """A method in the page's words: `method.json`, and how well neighbours come to agree."""
+    links = method.links
     return {
         **facts,
-        "links": links,
+        "links": [list(pair) for pair in links],
         "averages": method.averages != "none",
-        **_mixing(method, links),
+        **(_agreement(method) if links else {}),
     }
 
 
-def _mixing(method: RecordedMethod, links: list[list[int]]) -> dict[str, float]:
-    """How well neighbours come to agree."""
-    if not links:
-        return {}
+def _agreement(method: Method) -> dict[str, float]:
+    graph = from_edges(method.num_agents, method.links)
     return {
-        "algebraic_connectivity": algebraic_connectivity(from_edges(method.num_agents, links)),
+        "algebraic_connectivity": algebraic_connectivity(graph),
         "contraction": disagreement_left(method.mixing),
     }
 

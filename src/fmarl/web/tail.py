@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fmarl.errors import BadInput
-from fmarl.federation.recorded import RecordedMethod
+from fmarl.federation.method import Method
 from fmarl.federation.run_labels import group_of, label_of
 from fmarl.records.events import EventCode
 from fmarl.records.jsonl import read_lines
@@ -63,7 +63,7 @@ class RunTail:
 
     def _forget(self) -> None:
         self._metrics_end, self._epoch, self._sizes = 0, 0, (0, 0)
-        self._method: RecordedMethod | None = None
+        self._method: Method | None = None
 
     @property
     def exists(self) -> bool:
@@ -139,7 +139,7 @@ class RunTail:
         """A line with the closed form beside what was counted."""
         shown = {name: line[name] for name in SHOWN if name in line}
         if line["kind"] == "start":
-            self._method = recorded_method(self.folder)
+            self._method, _ = recorded_method(self.folder)
             self._sizes = line["upload_bytes"], line["exchange_bytes"]
         if line["kind"] == "epoch":
             self._epoch = line["epoch"]

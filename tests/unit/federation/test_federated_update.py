@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmarl.federation.delayed import Mail, by_mail
-from fmarl.federation.method import make_method, padded
+from fmarl.federation.method import make_method
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.federation.update import federated_update, make_stages, neighbours
 from fmarl.reproduce import paper
@@ -40,14 +40,6 @@ def test_without_decay_and_rounds_every_method_is_periodic_averaging_bit_for_bit
     ):
         method = make_from_config(other, AGENTS, periods=3, seed=0)
         assert np.array_equal(rows_of(run(method, START, _noise(7))), periodic), other.method
-
-
-def test_padding_changes_no_bit():
-    method = _method(
-        sync_period=3, decay=exponential_decay(0.5, 3), mixing=constant_weights(ring(4), 0.2, 1)
-    )
-    plain = rows_of(run(method, START, _noise(7)))
-    assert np.array_equal(rows_of(run(padded(method, 15, 4), START, _noise(7))), plain)
 
 
 def test_a_period_of_one_slot_is_synchronous_learning():
@@ -168,8 +160,8 @@ def test_post_without_delay_is_synchronous_learning():
     assert np.array_equal(held, mail.virtual)
 
 
-def test_the_thirteen_rows_of_table_iv_share_their_compiled_programs():
-    stages = make_stages(toy_learner.PLAIN)
+def test_rows_of_table_iv_of_the_same_shapes_share_their_compiled_programs():
+    stages, shapes = make_stages(toy_learner.PLAIN), set()
     for row in paper.TABLE_4:
         method = make_method(
             7,
@@ -180,8 +172,9 @@ def test_the_thirteen_rows_of_table_iv_share_their_compiled_programs():
         )
         state = toy_learner.begin(method, START)
         slot = np.zeros((1, 7, 3), np.float32)
-        federated_update(padded(method, 15, 2), stages, state, slot, jax.random.key(0))
-    assert stages.learn._cache_size() == 1  # type: ignore[attr-defined]
+        federated_update(method, stages, state, slot, jax.random.key(0))
+        shapes.add((row.sync_period, row.consensus_rounds))
+    assert stages.learn._cache_size() == len(shapes) == 5  # type: ignore[attr-defined]
 
 
 def toy_mixing(row: paper.TableRow) -> np.ndarray | None:

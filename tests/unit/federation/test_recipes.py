@@ -55,7 +55,7 @@ def test_drawn_local_updates_differ_by_period_and_repeat_by_seed():
 def test_partial_participation_leaves_the_same_number_out_of_every_period():
     method = _make(method="periodic", participation=0.5)
     assert ((method.local_updates > 0).sum(axis=1) == 4).all()
-    assert method.averages_all
+    assert method.averages == "all"
     assert not method.renormalise
     left_out = _make(method="periodic", participation=0.5, missing="renormalise")
     assert np.array_equal(left_out.counted[3] > 0, left_out.local_updates[3] > 0)

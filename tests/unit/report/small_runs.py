@@ -10,8 +10,8 @@ from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.experiment import Experiment, describe_experiment
 from fmarl.federation.ledger import MessageSizes, after_slot, bytes_sent, empty_ledger
 from fmarl.federation.method import Method
+from fmarl.federation.method_file import describe_method
 from fmarl.federation.recipes import MethodConfig, make_from_config
-from fmarl.federation.recorded import describe_method
 from fmarl.records.jsonl import LineWriter
 from fmarl.records.run_description import describe_run
 from fmarl.records.run_folder import RunFolder, create_run

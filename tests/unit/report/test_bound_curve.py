@@ -62,8 +62,8 @@ def test_the_end_of_the_curve_is_the_check_of_the_reproduction(tmp_path, experim
     run = _run(tmp_path / "run", experiment, norms)
     found = bound_of(run, CONSTANTS._asdict())
     worth = measured(run.lines)
-    assert isinstance(found, BoundCurve) and worth and run.method and run.method.plan
-    checked = check_bound(CONSTANTS, run.method.plan, worth.gradient_norm)
+    assert isinstance(found, BoundCurve) and worth and run.method
+    checked = check_bound(CONSTANTS, run.method.plan(run.total_updates), worth.gradient_norm)
     assert found.updates[-1] == EPOCHS * SLOTS - period
     assert found.means[-1] == pytest.approx(checked.gradient_norm)
     assert found.values[-1] == pytest.approx(float(checked.corrected.total))
@@ -86,9 +86,10 @@ def test_a_mean_above_the_bound_is_said_to_be_above(tmp_path):
     assert run.method is not None
     curve = norm_curve(run.lines, 5)
     assert curve is not None
-    found = bound_curve(tight._asdict(), run.method, curve)
+    plan = run.method.plan(run.total_updates)
+    found = bound_curve(tight._asdict(), plan, curve)
     assert not found.holds and "goes above" in found.text
-    loose = bound_curve(CONSTANTS._replace(initial_gap=1e3)._asdict(), run.method, curve)
+    loose = bound_curve(CONSTANTS._replace(initial_gap=1e3)._asdict(), plan, curve)
     assert loose.holds and "stays below" in loose.text
 
 

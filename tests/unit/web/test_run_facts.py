@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fmarl.engine.train import begin, train
-from fmarl.federation.method import make_method
+from fmarl.federation.method import Method, make_method
+from fmarl.federation.method_file import completed, describe_method
 from fmarl.federation.recipes import MethodConfig, make_from_config
-from fmarl.federation.recorded import describe_method, read_method
 from fmarl.records.run_folder import RunFolder
 from fmarl.topology import constant_weights, graph_from_text
 from fmarl.web.road import road_facts
@@ -34,7 +34,7 @@ def test_a_run_says_why_it_has_no_bound(tmp_path: Path):
 def test_the_graph_of_a_method_has_the_connectivity_that_the_paper_prints():
     mixing = constant_weights(graph_from_text("paper-13"), 0.1, 1)
     method = make_method(7, sync_period=15, mixing=mixing)
-    facts = method_facts(read_method(describe_method(method, 60, 6)))
+    facts = _facts(method)
     assert facts["algebraic_connectivity"] == pytest.approx(1.4384, abs=1e-4)
     assert facts["contraction"] == pytest.approx(1 - 0.1 * 1.4384, abs=1e-4)
     assert len(facts["links"]) == 13
@@ -43,7 +43,7 @@ def test_the_graph_of_a_method_has_the_connectivity_that_the_paper_prints():
 def test_the_page_knows_edges_rules_and_liars():
     config = MethodConfig(hierarchy=2, attack="noise:1:0.5")
     method = make_from_config(config, 4, periods=1, seed=0, num_worlds=2)
-    facts = method_facts(read_method(describe_method(method, 60, 6)))
+    facts = _facts(method)
     assert facts["averages"] is True
     assert (facts["edge_agents"], facts["attackers"]) == ([0, 0, 1, 1], [3])
     assert (facts["aggregate"], facts["attack_noise"]) == ("mean", 0.5)
@@ -68,6 +68,10 @@ def test_options_of_the_world_are_the_page_s_too():
     road = road_facts({"world": "merge", "set": ["preset=flow"]})
     assert road is not None
     assert (road["speed_limit"], road["step_seconds"]) == (30.0, 1.0)
+
+
+def _facts(method: Method) -> dict:
+    return method_facts(method, completed(describe_method(method, 60, 6)))
 
 
 def _filled(lane: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Agents that lie: what they send, what is left alone, and whom it breaks."""
+"""Byzantine agents: what they send, what is left alone, and whom it breaks."""
 
 import jax
 import jax.numpy as jnp
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.federation.attack import attacked, read_attack
-from fmarl.federation.method import Method, make_method
-from fmarl.federation.robust import ROBUST
+from fmarl.federation.method import ROBUST, Method, make_method
+from fmarl.federation.parse import read_attack
+from fmarl.federation.robust import attacked
 from unit.federation.toy_learner import rows_of, run
 
 ATTACKED = jax.jit(attacked)

@@ -1,4 +1,3 @@
-import jax  # noqa: F401 — methods are JAX records
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,8 +5,8 @@ from hypothesis import strategies as st
 
 from fmarl.federation.ledger import after_slot, empty_ledger
 from fmarl.federation.method import Method, make_method
+from fmarl.federation.method_file import describe_method, read_method
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
-from fmarl.federation.recorded import describe_method, read_method
 from fmarl.topology import chebyshev_weights, ring
 
 
@@ -19,10 +18,18 @@ def recorded(method: Method):
 def test_a_method_that_was_written_down_mixes_and_counts_as_it_did(word):
     method = make_from_config(MethodConfig(method=word), num_agents=5, periods=4, seed=0)
     again = recorded(method)
-    np.testing.assert_allclose(again.mixing, method.rounds, atol=1e-15)
-    assert again.local_updates == method.local_updates.tolist()
-    assert again.is_bounded == (word not in ("independent", "delayed", "delayed-adoption"))
+    np.testing.assert_allclose(again.mixing, method.mixing, atol=1e-15)
+    assert again.local_updates.tolist() == method.local_updates.tolist()
+    bounded = word not in ("independent", "delayed", "delayed-adoption")
+    assert (again.why_no_bound is None) == bounded
     assert again.averages == ("none" if word == "independent" else "all")
+
+
+@pytest.mark.parametrize("word", METHODS)
+def test_a_method_that_is_read_back_is_written_down_in_the_same_words(word):
+    method = make_from_config(MethodConfig(method=word), num_agents=5, periods=4, seed=0)
+    facts = describe_method(method, 60, 6)
+    assert describe_method(read_method(facts), 60, 6) == facts
 
 
 def test_rounds_of_different_weights_stay_apart():
@@ -64,25 +71,33 @@ def _recorded_from(num_worlds: int = 1, **words):
 def test_a_hierarchy_is_written_down_with_its_groups():
     again = _recorded_from(num_worlds=2, hierarchy=2)
     assert again.averages == "groups"
-    assert again.groups == [[0, 0, 0, 1, 1, 1], [0] * 6]
-    assert again.edge_agents == [0, 0, 0, 1, 1, 1]
-    assert not again.is_bounded
+    assert again.groups.tolist() == [[0, 0, 0, 1, 1, 1], [0] * 6]
+    assert again.edge_agents.tolist() == [0, 0, 0, 1, 1, 1]
+    assert again.why_no_bound
     assert again.expected(30) is None
 
 
 def test_those_who_are_left_out_make_an_average_of_some():
     assert _recorded_from(participation=0.5, missing="renormalise").averages == "some"
+    unequal = make_method(3, counted=np.array([1.0, 2.0, 3.0]))
+    assert (unequal.averages, recorded(unequal).averages) == ("some", "some")
 
 
-def test_liars_and_robust_rules_are_written_down_and_have_no_bound():
+def test_attackers_and_robust_rules_are_written_down_and_have_no_bound():
     honest = _recorded_from()
-    assert (honest.attackers, honest.aggregate, honest.is_bounded) == ([], "mean", True)
+    assert (honest.attack, honest.aggregate, honest.why_no_bound) == (None, "mean", None)
     lied = _recorded_from(attack="scale:2:100")
-    assert (lied.attackers, lied.attack_factor, lied.is_bounded) == ([4, 5], 100.0, False)
+    assert lied.attack is not None
+    assert np.flatnonzero(lied.attack.attackers).tolist() == [4, 5]
+    assert (float(lied.attack.factor), float(lied.attack.noise)) == (100.0, 0.0)
+    assert "honest agents" in str(lied.why_no_bound)
     noisy = _recorded_from(attack="noise:1:2.5")
-    assert (noisy.attackers, noisy.attack_noise) == ([5], 2.5)
+    assert noisy.attack is not None
+    assert np.flatnonzero(noisy.attack.attackers).tolist() == [5]
+    assert float(noisy.attack.noise) == 2.5
     robust = _recorded_from(aggregate="trimmed", tolerated=2)
-    assert (robust.aggregate, robust.tolerated, robust.is_bounded) == ("trimmed", 2, False)
+    assert (robust.aggregate, robust.tolerated) == ("trimmed", 2)
+    assert "about means" in str(robust.why_no_bound)
     assert robust.expected(30) == honest.expected(30)
 
 
@@ -91,7 +106,7 @@ def test_a_method_of_an_earlier_version_can_be_read():
     for name in ("groups", "edge_agents", "aggregate", "tolerated"):
         del facts[name]
     again = read_method(facts)
-    assert (again.averages, again.aggregate, again.attackers) == ("all", "mean", [])
+    assert (again.averages, again.aggregate, again.attack) == ("all", "mean", None)
     del facts["averages"]
     with pytest.raises(KeyError, match="averages"):
         read_method(facts)

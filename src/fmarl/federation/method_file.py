@@ -1,0 +1,128 @@
+"""`method.json`: a method as a run writes it down, drawn numbers and all, and read back.
+
+What decides a run is its experiment in `run.json`; this is what the experiment came to, so that the
+page and the report need not work it out again.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fmarl.federation.method import Attack, Method
+
+NUMBERS = (
+    "learning_rate",
+    "sync_period",
+    "consensus_rounds",
+    "uplink_delay",
+    "downlink_delay",
+    "adopt_every",
+)
+LATER: dict[str, Any] = {
+    "groups": [],
+    "edge_agents": [],
+    "aggregate": "mean",
+    "tolerated": 0,
+    "attackers": [],
+    "attack_factor": 1.0,
+    "attack_noise": 0.0,
+}
+"""What not all versions wrote, and what it was in those that did not."""
+
+
+def describe_method(method: Method, total_updates: int, updates_per_epoch: int) -> dict[str, Any]:
+    """A method as plain data, which `read_method` takes.
+
+    >>> from fmarl.federation.method import make_method
+    >>> read_method(describe_method(make_method(2, sync_period=3), 30, 6)).local_updates.tolist()
+    [[3, 3]]
+    """
+    return {
+        **{name: np.asarray(getattr(method, name)).item() for name in NUMBERS},
+        "num_agents": method.num_agents,
+        "total_updates": total_updates,
+        "updates_per_epoch": updates_per_epoch,
+        "local_updates": method.local_updates.tolist(),
+        "decay": method.decay.tolist(),
+        "links": [_weighted_links(matrix) for matrix in method.mixing],
+        "averages": method.averages,
+        "groups": method.groups.tolist(),
+        "edge_agents": method.edge_agents.tolist() if method.edge_agents.any() else [],
+        "aggregate": method.aggregate,
+        "tolerated": method.tolerated,
+        **_describe_attack(method),
+    }
+
+
+def completed(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What was written, and what its version did not write; a `KeyError` names what is missing."""
+    counts = {name: facts[name] for name in ("total_updates", "updates_per_epoch")}
+    return {**LATER, **counts, **facts}
+
+
+def read_method(facts: Mapping[str, Any]) -> Method:
+    """The method that was written down.
+
+    The weights of an average of some are not in the file: those who learn count the same, and less
+    than 1, for 1 for all would be an average of all.
+    """
+    facts = completed(facts)
+    updates = np.array(facts["local_updates"], np.int32)
+    agents, averages = facts["num_agents"], facts["averages"]
+    alone = np.arange(agents) if averages == "none" else np.zeros(agents)
+    return Method(
+        learning_rate=np.asarray(facts["learning_rate"], float),
+        sync_period=np.asarray(facts["sync_period"], np.int32),
+        local_updates=updates,
+        decay=np.array(facts["decay"], float),
+        mixing=_mixing(facts["links"], agents),
+        groups=np.atleast_2d(facts["groups"] or alone).astype(np.int32),
+        counted=(updates > 0) / 2 if averages == "some" else np.ones((1, agents)),
+        edge_agents=np.array(facts["edge_agents"] or [0] * agents, np.int32),
+        attack=_read_attack(facts),
+        uplink_delay=facts["uplink_delay"],
+        downlink_delay=facts["downlink_delay"],
+        adopt_every=facts["adopt_every"],
+        aggregate=facts["aggregate"],
+        tolerated=facts["tolerated"],
+        renormalise=averages == "some",
+    )
+
+
+def _weighted_links(matrix: Float[np.ndarray, "agent agent"]) -> list[list[int | float]]:
+    """Who mixes with whom in a round and how much: (i, l, weight) with i < l."""
+    pairs: Int[np.ndarray, "link 2"] = np.argwhere(np.triu(matrix, k=1) != 0)
+    return [[int(i), int(j), float(matrix[i, j])] for i, j in pairs]
+
+
+def _mixing(
+    rounds: list[list[list[int | float]]], agents: int
+) -> Float[np.ndarray, "round agent agent"]:
+    mixing = np.zeros((len(rounds), agents, agents))
+    for matrix, links in zip(mixing, rounds, strict=True):
+        for first, second, weight in links:
+            matrix[int(first), int(second)] = matrix[int(second), int(first)] = weight
+        np.fill_diagonal(matrix, 1 - matrix.sum(axis=1))
+    return mixing
+
+
+def _describe_attack(method: Method) -> dict[str, Any]:
+    if method.attack is None:
+        return {}
+    return {
+        "attackers": np.flatnonzero(method.attack.attackers).tolist(),
+        "attack_factor": method.attack.factor.item(),
+        "attack_noise": method.attack.noise.item(),
+    }
+
+
+def _read_attack(facts: Mapping[str, Any]) -> Attack | None:
+    if not facts["attackers"]:
+        return None
+    return Attack(
+        attackers=np.isin(np.arange(facts["num_agents"]), facts["attackers"]),
+        factor=np.asarray(facts["attack_factor"], float),
+        noise=np.asarray(facts["attack_noise"], float),
+    )
