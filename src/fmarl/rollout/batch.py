@@ -1,4 +1,4 @@
-"""What a worker sends back for a slot, and how the place where a world stands follows from it.
+"""A slot as a worker is asked for it and as it comes back, and where its world stands after it.
 
 First axis time, second axis agent. A slot of 250 steps of 7 agents is about 100 kB, so both the
 observation acted on and the one it led to are sent in full: simple, and right where an agent
@@ -12,7 +12,52 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float32
 
+from fmarl.rollout.policy import Policy, PolicyParameters
+from fmarl.wire import Garbled, Message
 from fmarl.worlds.world import WorldSpec
+
+
+class SlotRequest(NamedTuple):
+    """A slot that a world is to play; `play.play_slot` says what each part means."""
+
+    policy: Policy
+    slot: int
+    steps: int
+    until_over: bool = False
+    frames: bool = False
+
+    def message(self) -> Message:
+        """The arrays are the networks' layers in order."""
+        _, slot, steps, until_over, frames = self
+        kind, parameters, activation = self.policy
+        facts = {
+            "policy": kind,
+            "activation": activation,
+            "slot": slot,
+            "steps": steps,
+            "until_over": until_over,
+            "frames": frames,
+        }
+        if parameters is None:
+            return Message("play", facts, {})
+        arrays = {f"weights {layer}": array for layer, array in enumerate(parameters.weights)}
+        arrays |= {f"biases {layer}": array for layer, array in enumerate(parameters.biases)}
+        return Message("play", facts, {**arrays, "log_std": parameters.log_std})
+
+    @classmethod
+    def of(cls, message: Message) -> "SlotRequest":
+        """What `message` has written."""
+        facts, arrays = dict(message.facts), message.arrays
+        kind, activation = facts.pop("policy"), facts.pop("activation")
+        parameters = None
+        if "log_std" in arrays:
+            layers = range(len(arrays) // 2)
+            parameters = PolicyParameters(
+                tuple(arrays[f"weights {layer}"] for layer in layers),
+                tuple(arrays[f"biases {layer}"] for layer in layers),
+                arrays["log_std"],
+            )
+        return cls(Policy(kind, parameters, activation), **facts)
 
 
 class Batch(NamedTuple):
@@ -137,3 +182,34 @@ def columns_of(batches: Sequence[Batch]) -> dict[str, np.ndarray]:
     arrays = {name: [batch.arrays[name] for batch in batches] for name in names}
     arrays["ended"] = [one.terminated | one.truncated | one.over[:, None] for one in batches]
     return {name: np.concatenate(parts, axis=1) for name, parts in arrays.items()}
+
+
+def batch_reply(batch: Batch) -> Message:
+    """Hand over a slot."""
+    return Message("batch", {"epoch": batch.epoch, "step": batch.step}, batch.arrays)
+
+
+def batch_of(reply: Message, spec: WorldSpec, asked: SlotRequest, snapshot: Snapshot) -> Batch:
+    """The batch of a reply; `Garbled` unless it is the slot that was asked for."""
+    played = _steps_played(reply.arrays, asked.steps) if asked.until_over else asked.steps
+    room = empty_batch(spec, played, snapshot.epoch, len(snapshot.actions))
+    if asked.frames:
+        shown = reply.arrays.get("frames", room.over)
+        # As many things as it says: the one length that the run can not know.
+        room = room._replace(frames=np.zeros((played, *shown.shape[1:2], 3), np.float32))
+    if _pattern(reply.arrays) != _pattern(room.arrays):
+        raise Garbled(f"an answer {reply.kind!r} whose arrays are not those of a slot")
+    if reply.facts != {"epoch": room.epoch, "step": room.step}:
+        raise Garbled(f"a slot that began elsewhere: {reply.facts}")
+    return room._replace(**reply.arrays)
+
+
+def _pattern(arrays: dict[str, np.ndarray]) -> list[tuple[str, np.dtype, tuple[int, ...]]]:
+    return [(name, array.dtype, array.shape) for name, array in arrays.items()]
+
+
+def _steps_played(arrays: dict[str, np.ndarray], steps: int) -> int:
+    """Length of a slot that may stop with its epoch: all its steps unless it says that it did."""
+    over = arrays.get("over", np.zeros(0, np.bool_))
+    stopped = over.ndim == 1 and 0 < len(over) < steps and over[-1]
+    return len(over) if stopped else steps

@@ -19,8 +19,10 @@ from fmarl.child_process import connection_to_parent
 from fmarl.errors import BadInput
 from fmarl.rollout.batch import (
     Batch,
+    SlotRequest,
     Snapshot,
     advance,
+    batch_reply,
     empty_batch,
     epoch_start,
     observation_digest,
@@ -28,13 +30,7 @@ from fmarl.rollout.batch import (
     stacked,
 )
 from fmarl.rollout.policy import Policy, bind, clipped, slot_noise
-from fmarl.rollout.protocol import (
-    SlotRequest,
-    WorldMaker,
-    batch_reply,
-    ready_reply,
-    snapshot_of,
-)
+from fmarl.rollout.protocol import WorldMaker, ready_reply, snapshot_of
 from fmarl.rollout.seeds import epoch_seed, sequence
 from fmarl.wire import Message
 from fmarl.worlds.world import Step, World

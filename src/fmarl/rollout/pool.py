@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from fmarl.errors import BadInput, require
-from fmarl.rollout.batch import Batch, Snapshot
+from fmarl.rollout.batch import Batch, SlotRequest, Snapshot
 from fmarl.rollout.policy import Policy
 from fmarl.rollout.policy_check import check_policy
-from fmarl.rollout.protocol import SlotRequest, WorldMaker
+from fmarl.rollout.protocol import WorldMaker
 from fmarl.rollout.supervisor import RestartPolicy, WorldEvent, WorldSupervisor
 from fmarl.worlds.world import WorldSpec
 

@@ -20,15 +20,8 @@ from fmarl import wire
 from fmarl.child_process import start_connected
 from fmarl.errors import BadInput
 from fmarl.records.events import EventCode
-from fmarl.rollout.batch import Batch, Snapshot, advance, epoch_start
-from fmarl.rollout.protocol import (
-    SlotRequest,
-    WorldMaker,
-    batch_of,
-    make_request,
-    restore_request,
-    spec_of,
-)
+from fmarl.rollout.batch import Batch, SlotRequest, Snapshot, advance, batch_of, epoch_start
+from fmarl.rollout.protocol import WorldMaker, make_request, restore_request, spec_of
 from fmarl.wire import Garbled, Message
 from fmarl.worlds.world import WorldSpec
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.rollout.batch import empty_batch, epoch_start
+from fmarl.rollout.batch import SlotRequest, batch_of, batch_reply, empty_batch, epoch_start
 from fmarl.rollout.play import play_slot, restore, start
 from fmarl.rollout.policy import Policy
 from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.pool import WorldPool
-from fmarl.rollout.protocol import SlotRequest, WorldMaker, batch_of, batch_reply
+from fmarl.rollout.protocol import WorldMaker
 from fmarl.rollout.supervisor import RestartPolicy, WorldFailed
 from fmarl.wire import Garbled
 from fmarl.worlds.registry import make_world

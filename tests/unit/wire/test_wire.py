@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmarl import wire
-from fmarl.rollout import protocol
-from fmarl.rollout.batch import empty_batch, epoch_start
+from fmarl.rollout.batch import SlotRequest, batch_of, batch_reply, empty_batch, epoch_start
 from fmarl.rollout.policy import Policy
 from fmarl.rollout.policy_check import random_parameters
-from fmarl.rollout.protocol import SlotRequest
 from fmarl.wire import Garbled, Message, decode, encode
 from unit.rollout.tiny_world import TinyWorld
 
@@ -121,12 +119,12 @@ def test_a_policy_survives_the_wire(policy):
 def test_a_batch_that_was_not_asked_for_is_refused():
     snapshot, asked = epoch_start(SPEC, 2), SlotRequest(Policy("random"), 0, 5)
     batch = empty_batch(SPEC, 5, epoch=2)
-    reply = protocol.batch_reply(batch)
-    assert protocol.batch_of(reply, SPEC, asked, snapshot).digest() == batch.digest()
+    reply = batch_reply(batch)
+    assert batch_of(reply, SPEC, asked, snapshot).digest() == batch.digest()
     for wrong in (
-        protocol.batch_reply(empty_batch(SPEC, 4, epoch=2)),
-        protocol.batch_reply(empty_batch(SPEC, 5, epoch=1)),
+        batch_reply(empty_batch(SPEC, 4, epoch=2)),
+        batch_reply(empty_batch(SPEC, 5, epoch=1)),
         reply._replace(arrays={"observation": batch.observation}),
     ):
         with pytest.raises(Garbled):
-            protocol.batch_of(wrong, SPEC, asked, snapshot)
+            batch_of(wrong, SPEC, asked, snapshot)
