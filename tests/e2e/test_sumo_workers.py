@@ -15,7 +15,7 @@ from fmarl.rollout.policy import Policy
 from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.pool import WorldPool
 from fmarl.rollout.protocol import WorldMaker
-from fmarl.rollout.supervisor import RestartPolicy
+from fmarl.rollout.restarts import RestartPolicy
 
 FACTORY = "fmarl.worlds.registry:make_world"
 ROADS = {

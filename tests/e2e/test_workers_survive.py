@@ -18,7 +18,7 @@ from fmarl.rollout.policy import Policy
 from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.pool import WorldPool
 from fmarl.rollout.protocol import WorldMaker
-from fmarl.rollout.supervisor import RestartPolicy
+from fmarl.rollout.restarts import RestartPolicy
 from unit.rollout.tiny_world import TinyWorld
 
 TESTS = str(Path(__file__).parents[1])
@@ -185,7 +185,7 @@ PARENT = textwrap.dedent(
     """
     import os, signal, sys
     from fmarl.rollout.policy import Policy
-    from fmarl.rollout.supervisor import RestartPolicy
+    from fmarl.rollout.restarts import RestartPolicy
     from fmarl.rollout.protocol import WorldMaker
     from fmarl.rollout.pool import WorldPool
 

@@ -21,8 +21,8 @@ from fmarl.rollout.batch import Batch, epoch_start, stacked
 from fmarl.rollout.policy import Policy
 from fmarl.rollout.pool import DEFAULT_RESTARTS, WorldPool
 from fmarl.rollout.protocol import WorldMaker
+from fmarl.rollout.restarts import RestartPolicy
 from fmarl.rollout.seeds import derived_seed
-from fmarl.rollout.supervisor import RestartPolicy
 
 PIECE_STEPS = 250
 """Steps asked for at once. An epoch is played in pieces so that its length is no matter for the

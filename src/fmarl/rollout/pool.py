@@ -16,7 +16,8 @@ from fmarl.rollout.batch import Batch, SlotRequest, Snapshot
 from fmarl.rollout.policy import Policy
 from fmarl.rollout.policy_check import check_policy
 from fmarl.rollout.protocol import WorldMaker
-from fmarl.rollout.supervisor import RestartPolicy, WorldEvent, WorldSupervisor
+from fmarl.rollout.restarts import RestartPolicy, WorldEvent
+from fmarl.rollout.supervisor import WorldSupervisor
 from fmarl.worlds.world import WorldSpec
 
 DEFAULT_RESTARTS = RestartPolicy()

@@ -12,9 +12,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from fmarl import wire
 from fmarl.child_process import start_connected
@@ -22,6 +20,7 @@ from fmarl.errors import BadInput
 from fmarl.records.events import EventCode
 from fmarl.rollout.batch import Batch, SlotRequest, Snapshot, advance, batch_of, epoch_start
 from fmarl.rollout.protocol import WorldMaker, make_request, restore_request, spec_of
+from fmarl.rollout.restarts import RestartPolicy, WorldEvent, WorldFailed, WorldLost
 from fmarl.wire import Garbled, Message
 from fmarl.worlds.world import WorldSpec
 
@@ -32,42 +31,6 @@ ONE_THREAD = dict.fromkeys(
 GRACE_SECONDS = 2.0
 # A reply that came while another world was being brought back still has to be read.
 READING_SECONDS = 1.0
-
-
-class WorldEvent(NamedTuple):
-    """Something that went wrong with a world, or was put right."""
-
-    code: EventCode
-    world: int
-    slot: int
-    """Slot that was being played; −1 if none was."""
-    detail: str
-
-
-class WorldFailed(RuntimeError):  # noqa: N818 — it reads as what happened
-    """A world that was lost too often in a row: something is wrong that a restart does not cure."""
-
-
-class WorldLost(Exception):  # noqa: N818 — it reads as what happened
-    """A worker that crashed, hung or talked nonsense."""
-
-    def __init__(self, code: EventCode, why: str) -> None:
-        super().__init__(why)
-        self.code = code
-
-
-@dataclass(frozen=True, kw_only=True)
-class RestartPolicy:
-    """How long to wait for a world, and how often to bring it back."""
-
-    timeout_seconds: float = 30.0
-    """A slot that takes longer counts as hung, and its process group is killed."""
-    start_seconds: float = 60.0
-    """The same for a start, which includes playing an epoch again."""
-    max_restarts: int = 3
-    """Restarts in a row; one more loss ends the run."""
-    environment: Mapping[str, str] | None = None
-    """Environment variables for the worker, beside those of the run."""
 
 
 class WorldSupervisor:

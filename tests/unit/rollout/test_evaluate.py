@@ -14,8 +14,8 @@ from fmarl.rollout.play import noise_generator
 from fmarl.rollout.policy import Policy, bind, clipped
 from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.protocol import WorldMaker
+from fmarl.rollout.restarts import RestartPolicy
 from fmarl.rollout.seeds import derived_seed, epoch_seed, sequence
-from fmarl.rollout.supervisor import RestartPolicy
 from fmarl.worlds.registry import make_world
 from unit.rollout.tiny_world import TinyWorld
 

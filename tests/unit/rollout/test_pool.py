@@ -15,7 +15,7 @@ from fmarl.rollout.policy import Policy
 from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.pool import WorldPool
 from fmarl.rollout.protocol import WorldMaker
-from fmarl.rollout.supervisor import RestartPolicy, WorldFailed
+from fmarl.rollout.restarts import RestartPolicy, WorldFailed
 from fmarl.wire import Garbled
 from fmarl.worlds.registry import make_world
 from unit.rollout.tiny_world import TinyWorld
