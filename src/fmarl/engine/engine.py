@@ -161,10 +161,9 @@ class LocalEngine:
         batches = self.play()
         transitions = transitions_of(batches)
         absent = self._absent(self._schedule.period(count))
-        metrics, finite = self.learn(count, absent, transitions)
+        metrics, bad_agents = self.learn(count, absent, transitions)
         metrics["train_reward"] = float(np.mean([batch.mean_reward for batch in batches]))
-        bad = np.flatnonzero(~np.asarray(finite)).tolist()
-        return [SlotResult(count + 1, metrics, bad, absent, transitions, self._learned)]
+        return [SlotResult(count + 1, metrics, bad_agents, absent, transitions, self._learned)]
 
     def play(self) -> list[Batch]:
         """Let all agents act for one slot."""
@@ -177,14 +176,15 @@ class LocalEngine:
 
     def learn(
         self, update_count: int, absent: frozenset[int], transitions: Transitions
-    ) -> tuple[dict[str, float], jax.Array]:
-        """Let all agents learn from a slot: mean metrics, and whose step was finite."""
+    ) -> tuple[dict[str, float], list[int]]:
+        """Let all agents learn from a slot: mean metrics, and whose step was not finite."""
         method = self._on_device(self._schedule.at(update_count, absent))
         self._learned, report = federated_update(
             method, self._program.stages, self._learned, transitions, self._key
         )
         means = jax.device_get(self._program.means(report.metrics, report.active))
-        return {name: float(value) for name, value in means.items()}, report.finite
+        bad_agents = np.flatnonzero(~np.asarray(report.finite)).tolist()
+        return {name: float(value) for name, value in means.items()}, bad_agents
 
     def _on_device(self, method: Method) -> Method:
         """The method as JAX wants it, converted once and not in every call."""
