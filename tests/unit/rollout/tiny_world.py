@@ -116,12 +116,12 @@ def _segfault():
 
 
 def _garbage():
-    os.write(int(sys.argv[1]), b"HTTP/1.1 200 OK\r\n" * 10)
+    os.write(int(sys.argv[2]), b"HTTP/1.1 200 OK\r\n" * 10)
     time.sleep(60)
 
 
 def _oversized():
-    os.write(int(sys.argv[1]), b"FMW1" + b"\xff" * 12)
+    os.write(int(sys.argv[2]), b"FMW1" + b"\xff" * 12)
     time.sleep(60)
 
 
