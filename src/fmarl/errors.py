@@ -1,6 +1,8 @@
 """What the user got wrong, said in one line: the value, what is allowed, how to fix it."""
 
+import difflib
 import math
+from collections.abc import Iterable
 
 
 class BadInput(ValueError):  # noqa: N818 — it reads as what happened
@@ -28,3 +30,15 @@ def require_positive(**numbers: float | int) -> None:
     for name, value in numbers.items():
         holds = math.isfinite(value) and value > 0
         require(holds, f"{name} = {value}", f"{name} > 0", "Give a positive number.")
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str:
+    """The known word that is nearest, or if none is near, all of them or what else to do.
+
+    >>> did_you_mean("rng", ["ring", "path"]), did_you_mean("moon", ["ring", "path"])
+    ('Did you mean ring?', 'Known: ring, path.')
+    """
+    known = list(known)
+    if close := difflib.get_close_matches(word, known, n=1):
+        return f"Did you mean {close[0]}?"
+    return otherwise or f"Known: {', '.join(known)}."

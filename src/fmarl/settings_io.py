@@ -1,15 +1,67 @@
-"""Settings as plain data, as JSON and TOML hold them, and back: every mistake is named at once."""
+"""Plain data, as JSON, TOML and `name=value` words hold it, into settings records, and back.
+
+The one reader of settings: whoever takes them from a file or from words uses it, so a mistake gets
+the same line everywhere, with where it is, its value, and the nearest name that is known.
+"""
 
 import dataclasses
-import difflib
+import json
+import tomllib
+import types
 import typing
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NoReturn, TypeVar
 
-from fmarl.errors import BadInput
+from fmarl.errors import BadInput, did_you_mean, require
 
 Settings = TypeVar("Settings")
+
+LARGEST_FILE = 5_000_000
+"""Bytes; settings are a few lines each, so a larger file is a mistake."""
+LARGEST_WHOLE_FLOAT = 1e15
+"""A whole number up to here is a fine float; a longer one may overflow."""
 MOST_SHOWN = 5
+
+
+def read_file(path: Path) -> Any:
+    """What a JSON or TOML file holds."""
+    text = _text_of(path)
+    known = path.suffix in (".json", ".toml")
+    require(known, f"file {path}", "a name that ends in .json or .toml", "Rename it.")
+    try:
+        content = parse_json(text) if path.suffix == ".json" else tomllib.loads(text)
+        repr(content)  # TOML takes hexadecimal numbers that are too long to be shown in a message
+        return content
+    except (ValueError, RecursionError) as error:  # both parsers raise ValueErrors of their own
+        kind = path.suffix[1:].upper()
+        raise BadInput(f"{path} is not valid {kind}: {error}. Correct it.") from None
+
+
+def parse_json(text: str) -> Any:
+    """JSON as the standard has it: no NaN, no name twice in an object."""
+    return json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
+
+
+def parse_changes(words: Iterable[str]) -> dict[str, Any]:
+    """Nested changes from words such as `speed_limit=30` and `human_type.accel=2.6`.
+
+    >>> parse_changes(["speed_limit=30", "human_type.accel=2.6", "state=relative"])
+    {'speed_limit': 30, 'human_type': {'accel': 2.6}, 'state': 'relative'}
+    """
+    changes: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise BadInput(f"option {word!r} is not allowed: name=value. Write speed_limit=30.")
+        *path, last = name.split(".")
+        place = changes
+        for part in path:
+            place = place.setdefault(part, {})
+            if not isinstance(place, dict):
+                raise BadInput(f"option {word!r} is not allowed: {part} is set. Leave one out.")
+        place[last] = _parsed(text)
+    return changes
 
 
 def to_plain(settings: Any) -> dict[str, Any]:
@@ -35,24 +87,56 @@ def from_plain(kind: type[Settings], given: object, where: str = "settings") -> 
     >>> from_plain(AgentConfig, {"hidden": [32], "discount": 0}).hidden
     (32,)
     """
-    mistakes: list[str] = []
-    values = _read(kind, given, where, mistakes)
-    if mistakes:
-        more = f" And {len(mistakes) - MOST_SHOWN} more." if len(mistakes) > MOST_SHOWN else ""
-        raise BadInput(" ".join(mistakes[:MOST_SHOWN]) + more)
-    return _build(kind, values)
+    _refuse(_record_mistakes(kind, given, "", where))
+    return _record(kind, given, None)
 
 
-def differences(one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Names of the settings in which two plain records differ, such as `agent.discount`."""
-    names: list[str] = []
-    for name in sorted({*one, *other}):
-        mine, yours = one.get(name), other.get(name)
-        if isinstance(mine, Mapping) and isinstance(yours, Mapping):
-            names += differences(mine, yours, f"{prefix}{name}.")
-        elif mine != yours:
-            names.append(f"{prefix}{name}")
-    return names
+def with_changes(base: Settings, given: object, where: str = "options") -> Settings:
+    """The same record with some fields changed; a nested record takes a table of its fields.
+
+    >>> from fmarl.worlds.sumo.vehicles import VehicleType
+    >>> with_changes(VehicleType(), {"accel": 2}).accel
+    2.0
+    """
+    _refuse(_record_mistakes(type(base), given, "", where))
+    return _record(type(base), given, base)
+
+
+def refuse_unknown(given: object, known: Iterable[str], where: str) -> None:
+    """Raise `BadInput` unless this is a table of known names only."""
+    _refuse(_name_mistakes(given, list(known), "", where))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path} can not be read: {error}. Check the path.") from None
+    size = f"{path} with more than {LARGEST_FILE} bytes"
+    require(len(content) <= LARGEST_FILE, size, "a few lines of settings", "Split the file.")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not UTF-8 text. Write it as JSON or TOML.") from None
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _plain_value(value: Any) -> Any:
@@ -61,59 +145,95 @@ def _plain_value(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _read(kind: type, given: object, where: str, mistakes: list[str]) -> dict[str, Any]:
+def _refuse(found: Iterable[str]) -> None:
+    if mistakes := list(found):
+        more = f" And {len(mistakes) - MOST_SHOWN} more." if len(mistakes) > MOST_SHOWN else ""
+        raise BadInput(" ".join(mistakes[:MOST_SHOWN]) + more)
+
+
+def _name_mistakes(given: Any, known: Iterable[str], inside: str, where: str) -> Iterator[str]:
     if not isinstance(given, Mapping):
-        mistakes.append(f"{where} = {given!r:.40} is not a table. Write name = value pairs.")
-        return {}
-    kinds = {field.name: _kind_of(kind, field.name) for field in dataclasses.fields(kind)}
-    values: dict[str, Any] = {}
-    for name, value in given.items():
-        if name not in kinds:
-            close = difflib.get_close_matches(str(name), kinds, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(kinds)}."
-            mistakes.append(f"{where}: unknown setting {name!r:.40}. {hint}")
+        shown = f"{inside} = {given!r:.40}" if inside else f"{given!r:.40}"
+        yield f"{where}: {shown} is not a table. Write name = value pairs."
+        return
+    place = f" in {inside}" if inside else ""
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(str(name), known)
+            yield f"{where}: unknown setting {name!r:.40}{place}. {hint}"
+
+
+def _record_mistakes(kind: type, given: Any, inside: str, where: str) -> Iterator[str]:
+    kinds = typing.get_type_hints(kind)
+    yield from _name_mistakes(given, kinds, inside, where)
+    known = [name for name in given if name in kinds] if isinstance(given, Mapping) else []
+    for name in known:
+        kind, value, path = kinds[name], given[name], f"{inside}.{name}" if inside else name
+        if _fits(kind, value):
+            continue
+        if (record := _record_in(kind)) is not None:
+            yield from _record_mistakes(record, value, path, where)
         else:
-            values[name] = _value(kinds[name], value, f"{where}.{name}", mistakes)
-    return values
+            yield f"{where}: {path} = {value!r:.40} is not {_described(kind)}. Change it."
 
 
-def _value(kind: Any, value: object, where: str, mistakes: list[str]) -> Any:
-    if dataclasses.is_dataclass(kind):
-        return (kind, _read(typing.cast(type, kind), value, where, mistakes))
+def _fits(kind: Any, value: object) -> bool:
+    """Whether a value can be used as this type; as a record, only if it is one already."""
+    if isinstance(kind, types.UnionType):
+        return any(_fits(one, value) for one in typing.get_args(kind))
+    if typing.get_origin(kind) is Literal:
+        return value in typing.get_args(kind)
     if typing.get_origin(kind) is tuple:
-        (each, _) = typing.get_args(kind)
-        fits = isinstance(value, list | tuple) and all(_fits(each, one) for one in value)
-        if fits:
-            return tuple(each(one) for one in typing.cast(list, value))
-        mistakes.append(f"{where} = {value!r:.40} is not a list of {each.__name__}. Change it.")
-    elif _fits(kind, value):
-        return kind(value)
-    else:
-        mistakes.append(f"{where} = {value!r:.40} is not a {kind.__name__}. Change it.")
-    return None
-
-
-def _fits(kind: type, value: object) -> bool:
-    """Whether a value can be used as it is; a whole number is a fine float unless it overflows."""
+        if not isinstance(value, list | tuple):
+            return False
+        kinds = _parts(kind, value)
+        return len(kinds) == len(value) and all(map(_fits, kinds, value))
     if isinstance(value, bool) or kind is bool:
         return kind is bool and isinstance(value, bool)
     if kind is float and isinstance(value, int):
-        return abs(value) < 1e15
-    return isinstance(value, kind)
+        return abs(value) < LARGEST_WHOLE_FLOAT
+    return isinstance(value, str | list if kind is str else kind)
 
 
-def _kind_of(kind: type, name: str) -> Any:
-    return typing.get_type_hints(kind)[name]
-
-
-def _build(kind: type, values: dict[str, Any]) -> Any:
+def _record(kind: type, given: Any, base: Any) -> Any:
     """Inner records first, so that each checks itself."""
-    ready = {
-        name: _build(*value) if isinstance(value, tuple) and _is_nested(value) else value
-        for name, value in values.items()
+    kinds = typing.get_type_hints(kind)
+    values = {
+        name: _value(kinds[name], value, getattr(base, name, None)) for name, value in given.items()
     }
-    return kind(**ready)
+    return kind(**values) if base is None else dataclasses.replace(base, **values)
 
 
-def _is_nested(value: tuple) -> bool:
-    return len(value) == 2 and dataclasses.is_dataclass(value[0]) and isinstance(value[0], type)
+def _value(kind: Any, value: Any, base: Any) -> Any:
+    """A value that is known to fit, in its type."""
+    record = _record_in(kind)
+    if record is not None and isinstance(value, Mapping):
+        return _record(record, value, base)
+    if isinstance(kind, types.UnionType):
+        kind = next(one for one in typing.get_args(kind) if _fits(one, value))
+    if typing.get_origin(kind) is tuple:
+        return tuple(map(_value, _parts(kind, value), value, [None] * len(value)))
+    if kind is str and isinstance(value, list):  # such as local_updates = [15, 3]
+        return ",".join(map(str, value))
+    return float(value) if kind is float else value
+
+
+def _record_in(kind: Any) -> type | None:
+    """The record that a type is, or that it may be."""
+    choices = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    return next((one for one in choices if dataclasses.is_dataclass(one)), None)
+
+
+def _parts(kind: Any, value: list | tuple) -> Sequence[Any]:
+    """The types of a tuple's parts: the same for all, or one for each."""
+    first, *others = typing.get_args(kind)
+    return [first] * len(value) if others == [...] else [first, *others]
+
+
+def _described(kind: Any) -> str:
+    inner = typing.get_args(kind)
+    if typing.get_origin(kind) is Literal:
+        return f"one of {', '.join(inner)}"
+    if isinstance(kind, types.UnionType):
+        return " or ".join(_described(one) for one in inner if one is not types.NoneType)
+    return f"a list of {inner[0].__name__}" if inner else f"a {kind.__name__}"

@@ -1,20 +1,24 @@
 """`fmarl bounds`: what a method is proved to reach, what it costs, and what that is worth."""
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
-from fmarl.cli.bounds_eval import BoundsResult, evaluate, step_problem
-from fmarl.cli.bounds_exact import show_truth
-from fmarl.cli.bounds_output import show_citations, show_evaluations
-from fmarl.cli.bounds_plot import Axis, sweep
-from fmarl.cli.bounds_setting import Setting
-from fmarl.cli.bounds_table4 import show_paper_table
-from fmarl.cli.output import Flag, warn
-from fmarl.cli.settings_file import read_settings
+from fmarl.cli.bounds_output import (
+    draw_against,
+    show_citations,
+    show_many,
+    show_one,
+    show_paper_table,
+    show_truth,
+    to_facts,
+)
+from fmarl.cli.bounds_setting import Axis, Setting, read_settings
+from fmarl.cli.output import Flag, print_json, warn
 from fmarl.errors import BadInput
+from fmarl.theory.catalogue import BoundsResult, evaluate_bounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,31 +45,49 @@ class Bounds:
     with --plot, draw three of them."""
 
     def run(self) -> int:
-        """Print the answer."""
         if self.paper_table:
             return show_paper_table(as_json=self.json)
         if self.truth:
             return show_truth(self.plot)
-        evaluations = [evaluate(setting) for setting in self._chosen()]
-        _report_problems(evaluations, strict=self.strict)
+        settings = [self.setting]
+        if self.settings is not None:
+            settings = read_settings(self.settings, self.setting)
+        results = [evaluate_bounds(setting.problem(), setting.plan()) for setting in settings]
+        for setting, result in zip(settings, results, strict=True):
+            self._report_problems(setting, result)
         if self.plot is not None:
-            sweep(evaluations[0].setting, self.against, self.plot)
-        show_evaluations(evaluations, as_json=self.json)
+            draw_against(settings[0], self.against, self.plot)
+        self._show(settings, results)
         if self.cite:
             show_citations()
         return 0
 
-    def _chosen(self) -> list[Setting]:
-        if self.settings is None:
-            return [self.setting]
-        return read_settings(self.settings, self.setting)
-
-
-def _report_problems(evaluations: Sequence[BoundsResult], *, strict: bool) -> None:
-    for evaluation in evaluations:
-        problem = step_problem(evaluation)
-        if problem and strict:
+    def _report_problems(self, setting: Setting, result: BoundsResult) -> None:
+        problem = learning_rate_problem(setting, result)
+        if problem and self.strict:
             raise BadInput(problem)
-        for message in (problem, evaluation.setting.warning()):
-            if message:
-                warn(message)
+        for message in filter(None, (problem, setting.warning())):
+            warn(message)
+
+    def _show(self, settings: list[Setting], results: list[BoundsResult]) -> None:
+        if self.json:
+            print_json([to_facts(*pair) for pair in zip(settings, results, strict=True)])
+        elif len(results) == 1:
+            show_one(settings[0], results[0])
+        else:
+            show_many([setting.title() for setting in settings], results)
+
+
+def learning_rate_problem(setting: Setting, result: BoundsResult) -> str | None:
+    """What to say when the learning rate is too large for the printed condition (14)."""
+    largest = result.largest_learning_rate
+    if setting.learning_rate <= largest * (1 + 1e-12):
+        return None
+    # Round down: the suggested value must itself be admissible.
+    digits = 3 - math.floor(math.log10(largest))
+    suggestion = math.floor(largest * 10**digits) / 10**digits
+    return (
+        f"{setting.title()}: learning_rate = {setting.learning_rate:g} violates Eq. (14), so no "
+        f"bound is proved: at most {suggestion:g} for L = {setting.smoothness:g} and "
+        f"τ = {setting.sync_period}. Lower it, or the sync period."
+    )

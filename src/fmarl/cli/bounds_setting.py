@@ -1,15 +1,26 @@
-"""One setting in words, as flags and files give it, turned into a problem and a plan."""
+"""Settings of `fmarl bounds` in words, as flags and files give them, and varied along an axis.
 
-from dataclasses import dataclass, fields
+Each becomes a problem and a plan, which `theory` speaks of.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
 
-from fmarl.errors import require
+from fmarl.errors import BadInput, require
 from fmarl.federation.parse import read_local_updates, read_mixing
+from fmarl.settings_io import read_file, with_changes
 from fmarl.theory import Plan, Problem, count_updates, exponential_decay, make_plan
-from fmarl.topology import graph_from_text, paper_step_problem
+from fmarl.topology import graph_from_text, largest_contracting_step, paper_step_problem
 
+Axis = Literal["sync_period", "decay_rate", "consensus_rounds", "consensus_step", "num_agents"]
+"""What a plot can vary."""
+
+MOST_SETTINGS = 10_000
 LARGEST = {"num_agents": 1_000, "sync_period": 10_000, "consensus_rounds": 1_000}
 """Sizes of arrays, so that a slip of the finger does not fill the memory."""
 LARGEST_NUMBER = 10**12
@@ -73,7 +84,6 @@ class Setting:
     """Seed of random graphs."""
 
     def problem(self) -> Problem:
-        """The constants."""
         return Problem(**{field.name: getattr(self, field.name) for field in fields(Problem)})
 
     def plan(self) -> Plan:
@@ -136,3 +146,74 @@ class Setting:
             return None
         step, rounds = self.consensus_step, self.consensus_rounds
         return read_mixing(self.graph, self.weights, step, rounds, self.num_agents, self.seed)
+
+
+def read_settings(path: Path, base: Setting) -> list[Setting]:
+    """The settings of a file, on top of those given as flags.
+
+    A file is one table of values; under `settings` it may list further tables, each a setting of
+    its own that starts from the values above them. A bare JSON list is such a list.
+    """
+    content = read_file(path)
+    listed = content if isinstance(content, list) else None
+    if isinstance(content, dict):
+        listed = content.pop("settings", None)
+    start = base if listed is content else with_changes(base, content, str(path))
+    if listed is None:
+        return [start]
+    require(
+        isinstance(listed, list),
+        f"settings = {listed!r:.40} in {path}",
+        "a list of tables",
+        "In TOML write [[settings]] before each.",
+    )
+    count = f"{len(listed)} settings in {path}"
+    require(1 <= len(listed) <= MOST_SETTINGS, count, f"1 to {MOST_SETTINGS}", "Split the file.")
+    return [
+        with_changes(start, entry, f"{path}, setting {number}")
+        for number, entry in enumerate(listed, 1)
+    ]
+
+
+def axis_values(setting: Setting, axis: Axis) -> Iterable[Any]:
+    """Where a plot of this setting along an axis has its points."""
+    if axis in ("consensus_rounds", "consensus_step"):
+        given = f"--against {axis} without a graph"
+        require(setting.graph != "none", given, "a graph", "Add --graph ring.")
+    if axis == "sync_period":
+        return range(1, max(30, 2 * setting.sync_period) + 1)
+    if axis == "num_agents":
+        return range(3, max(30, 2 * setting.num_agents) + 1)
+    if axis == "consensus_rounds":
+        return range(max(10, 2 * setting.consensus_rounds) + 1)
+    if axis == "decay_rate":
+        return np.linspace(0.5, 1, 51).tolist()
+    graph = graph_from_text(setting.graph, setting.num_agents, seed=setting.seed)
+    return (largest_contracting_step(graph) * np.linspace(0.01, 0.99, 50)).tolist()
+
+
+def vary(setting: Setting, axis: Axis, value: Any) -> Setting:
+    """The setting with another value of one of its numbers."""
+    if axis == "sync_period":
+        return replace(setting, sync_period=value, local_updates=_rescaled(setting, value))
+    if axis == "num_agents":
+        require(
+            not setting.step_seconds and "," not in setting.local_updates,
+            "--against num_agents with one entry per agent",
+            "local updates for any number of agents",
+            "Use all, or a range such as 1-15.",
+        )
+    return replace(setting, **{axis: value})
+
+
+def _rescaled(setting: Setting, period: int) -> str:
+    """A range of τ_i keeps its shape as the period changes; a list fixes the period."""
+    if setting.step_seconds or setting.local_updates == "all":
+        return setting.local_updates
+    if "," in setting.local_updates or "-" not in setting.local_updates:
+        raise BadInput(
+            f"--against sync_period with local_updates = {setting.local_updates} is not allowed: "
+            "a list fixes the period. Use all, or a range such as 1-15."
+        )
+    fewest = int(setting.local_updates.split("-")[0])
+    return f"{max(1, round(fewest * period / setting.sync_period))}-{period}"

@@ -9,12 +9,13 @@ from typing import Annotated
 import tyro
 
 from fmarl.cli.engine_flags import HERE, Where
-from fmarl.cli.experiment_file import starting_point
 from fmarl.cli.output import Flag
 from fmarl.cli.run_commands import go_on, watching
 from fmarl.engine.experiment import Experiment
+from fmarl.engine.profiles import PROFILES
 from fmarl.engine.train import begin
 from fmarl.errors import require
+from fmarl.settings_io import read_file, with_changes
 from fmarl.worlds.registry import make_world
 
 
@@ -47,7 +48,15 @@ class Train:
     @staticmethod
     def defaults(options: Sequence[str]) -> "Train":
         """What profile and config file say; flags then change it."""
-        return Train(experiment=starting_point(options))
+        profile, config = _given("--profile", options) or "paper", _given("--config", options)
+        known = ", ".join(PROFILES)
+        require(profile in PROFILES, f"profile {profile!r:.40}", known, "Use paper.")
+        if config is None:
+            return Train(experiment=PROFILES[profile])
+        content = read_file(Path(config))
+        run = content if isinstance(content, dict) else {}
+        settings = run.get("experiment", content)  # the one of a run.json, or all of the file
+        return Train(experiment=with_changes(PROFILES[profile], settings, config))
 
     def run(self) -> int:
         """Check everything before anything is made, then train."""
@@ -80,3 +89,13 @@ def _check(experiment: Experiment) -> None:
     with make_world(experiment.world, **experiment.maker.options) as world:
         experiment.make_method(world.spec)
         experiment.make_algorithm(world.spec)
+
+
+def _given(flag: str, options: Sequence[str]) -> str | None:
+    """The value of a flag, as `--flag value` or `--flag=value`, before the options are parsed."""
+    for word, following in zip(options, [*options[1:], ""], strict=True):
+        if word == flag:
+            return following
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None

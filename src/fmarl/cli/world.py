@@ -13,7 +13,7 @@ from fmarl.cli.output import Flag, console, print_json, print_lines, print_table
 from fmarl.errors import BadInput, require
 from fmarl.records.frames import write_frames
 from fmarl.report.statistics import mean_interval
-from fmarl.worlds.options import parse_changes
+from fmarl.settings_io import parse_changes
 from fmarl.worlds.registry import ROADS, make_world, manual
 from fmarl.worlds.world import Action, World, WorldSpec
 

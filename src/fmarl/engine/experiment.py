@@ -21,8 +21,7 @@ from fmarl.federation.method import Method
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 from fmarl.rollout.protocol import WorldMaker
 from fmarl.rollout.seeds import MAX_RUN_SEED, derived_seed
-from fmarl.settings_io import to_plain
-from fmarl.worlds.options import parse_changes
+from fmarl.settings_io import parse_changes, to_plain
 from fmarl.worlds.world import WorldSpec
 
 ALGORITHMS: dict[str, Callable[..., Algorithm]] = {

@@ -10,11 +10,12 @@ import json
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from fmarl.errors import BadInput, require
+from fmarl.settings_io import parse_json
 
 SEAL = "sha256"
 LARGEST_SEALED = 1 << 24
@@ -38,9 +39,7 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
 def decode(content: bytes) -> dict[str, Any]:
     """Return the object that bytes hold; `Malformed` if they hold anything else."""
     try:
-        found = json.loads(
-            content.decode(), object_pairs_hook=_once_each, parse_constant=_refuse_constant
-        )
+        found = parse_json(content.decode())
     except RecursionError:
         raise Malformed("it is nested too deeply") from None
     except ValueError as problem:
@@ -128,14 +127,3 @@ def _dump(value: Any, **layout: Any) -> bytes:
 def _digest(facts: Mapping[str, Any]) -> str:
     canonical = json.dumps(facts, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return found
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")

@@ -1,4 +1,4 @@
-"""All bounds in one place: what each is called, whose it is, and how large a step it allows."""
+"""All bounds in one place: what each is called, what it allows, and what it says of a plan."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -9,6 +9,7 @@ from fmarl.theory import corrected_bounds as corrected
 from fmarl.theory import learning_rate
 from fmarl.theory import printed_bounds as printed
 from fmarl.theory.bound import Bound
+from fmarl.theory.cost import overheads, resource_cost, utility
 from fmarl.theory.plan import Plan
 from fmarl.theory.problem import Problem, Real
 
@@ -70,3 +71,48 @@ def claimed_bound(plan: Plan) -> str:
     if np.any(plan.decay != 1):
         return "decay"
     return "variation" if np.any(plan.local_updates != plan.sync_period) else "periodic"
+
+
+class BoundsResult(NamedTuple):
+    """What is proved about a plan on a problem, what it costs, and what that is worth."""
+
+    problem: Problem
+    plan: Plan
+    claimed: str
+    """The printed bound that the paper would claim."""
+    average_weight: float
+    cost: float
+    overheads: dict[str, float]
+    bounds: dict[str, dict[str, float]]
+    """Per bound: optimisation, noise, drift, total, largest_learning_rate, utility."""
+
+    @property
+    def largest_learning_rate(self) -> float:
+        """What the claimed bound's condition allows, Eq. (14)."""
+        return self.bounds[self.claimed]["largest_learning_rate"]
+
+
+def evaluate_bounds(problem: Problem, plan: Plan) -> BoundsResult:
+    """Every bound of one setting, with its terms, largest step and utility; and the cost."""
+    with np.errstate(all="ignore"):  # absurd inputs give infinities, which tables show as such
+        cost = float(resource_cost(problem, plan))
+        return BoundsResult(
+            problem=problem,
+            plan=plan,
+            claimed=claimed_bound(plan),
+            average_weight=float(corrected.average_weight(plan)),
+            cost=cost,
+            overheads={name: float(count) for name, count in overheads(plan)._asdict().items()},
+            bounds={name: _numbers(entry, problem, plan, cost) for name, entry in BOUNDS.items()},
+        )
+
+
+def _numbers(entry: BoundEntry, problem: Problem, plan: Plan, cost: float) -> dict[str, float]:
+    terms = entry.bound(problem, plan)
+    numbers = {
+        **terms._asdict(),
+        "total": terms.total,
+        "largest_learning_rate": entry.largest_learning_rate(problem, plan),
+        "utility": utility(problem.initial_gradient_norm, terms.total, cost),
+    }
+    return {name: float(value) for name, value in numbers.items()}

@@ -1,10 +1,9 @@
 """From what a user types to a graph: a recipe's word, an inline edge list, or a file."""
 
-import difflib
 from collections.abc import Callable
 from pathlib import Path
 
-from fmarl.errors import BadInput, require
+from fmarl.errors import BadInput, did_you_mean, require
 from fmarl.topology import families
 from fmarl.topology.graph import Graph, from_edges
 from fmarl.topology.graph_file import parse_edge, read_graph
@@ -129,7 +128,6 @@ def _is_file(text: str) -> bool:
 
 def _unknown(text: str) -> str:
     word = text.partition(":")[0].strip().lower()
-    close = difflib.get_close_matches(word, GRAPHS, n=1)
-    hint = f"Did you mean {close[0]}?" if close else "Or an edge list 0-1,1-2, or a file."
+    hint = did_you_mean(word, GRAPHS, "Or an edge list 0-1,1-2, or a file.")
     shown = repr(text if len(text) <= 60 else text[:60] + "…")
     return f"graph {shown} is not known, nor is it a file: {', '.join(GRAPHS)}. {hint}"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fmarl.errors import BadInput
-from fmarl.worlds.options import changed, parse_changes
+from fmarl.settings_io import parse_changes, with_changes
 from fmarl.worlds.registry import ROADS
 from fmarl.worlds.sumo import figure_eight, merge_options
 from fmarl.worlds.sumo.roads import Road, compiled_network, lane_shapes
@@ -35,7 +35,7 @@ def road_facts(settings: dict[str, Any]) -> dict[str, Any] | None:
 def _options(settings: dict[str, Any]) -> Any:
     changes = parse_changes(settings.get("set", ()))
     preset = PRESETS[settings["world"]][str(changes.pop("preset", "zju"))]
-    return changed(preset, changes)
+    return with_changes(preset, changes)
 
 
 def _lanes(road: Road) -> list[list[list[float]]]:

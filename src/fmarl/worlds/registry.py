@@ -1,12 +1,11 @@
 """From what a user types to a world: a road's word, `gym:ID`, `pettingzoo:MODULE`, or a toy."""
 
-import difflib
 import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from fmarl.errors import BadInput
+from fmarl.errors import BadInput, did_you_mean
 from fmarl.worlds.gymnasium_world import gymnasium_world
 from fmarl.worlds.pettingzoo_world import pettingzoo_world
 from fmarl.worlds.sumo import figure_eight, merge
@@ -70,12 +69,9 @@ def _check_options(maker: Callable[..., World], options: dict[str, Any]) -> None
         return
     for name in options:
         if name not in parameters:
-            close = difflib.get_close_matches(name, parameters, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(parameters)}."
-            raise BadInput(f"option {name!r:.40} is not known. {hint}")
+            raise BadInput(f"option {name!r:.40} is not known. {did_you_mean(name, parameters)}")
 
 
 def _unknown(word: str) -> BadInput:
-    close = difflib.get_close_matches(word, WORLDS, n=1)
-    hint = f"Did you mean {close[0]}?" if close else "Or gym:CartPole-v1, pettingzoo:MODULE."
+    hint = did_you_mean(word, WORLDS, "Or gym:CartPole-v1, pettingzoo:MODULE.")
     return BadInput(f"world {word!r:.60} is not known: {', '.join(WORLDS)}. {hint}")

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.profiles import PROFILES
 from fmarl.errors import BadInput
-from fmarl.settings_io import differences, from_plain, to_plain
+from fmarl.settings_io import from_plain, parse_changes, to_plain, with_changes
+from fmarl.worlds.sumo.figure_eight import FigureEight
+from fmarl.worlds.sumo.merge_options import Merge
+from fmarl.worlds.sumo.vehicles import FlowDriver
 from unit.engine.small_experiments import toy
 
 
@@ -28,9 +31,9 @@ def test_all_mistakes_are_named_at_once_with_where_and_the_nearest_name():
         from_plain(Experiment, given, "my.json")
     line = str(problem.value)
     assert "my.json: unknown setting 'seeed'. Did you mean seed?" in line
-    assert "my.json.agent: unknown setting 'discont'. Did you mean discount?" in line
-    assert "my.json.agent.hidden = [1.5] is not a list of int" in line
-    assert "my.json.num_epochs = 'ten' is not a int" in line
+    assert "my.json: unknown setting 'discont' in agent. Did you mean discount?" in line
+    assert "my.json: agent.hidden = [1.5] is not a list of int" in line
+    assert "my.json: num_epochs = 'ten' is not a int" in line
     assert "\n" not in line
 
 
@@ -78,7 +81,44 @@ def test_no_value_of_any_kind_ends_in_anything_but_an_experiment_or_one_line(nam
             assert isinstance(experiment, Experiment)
 
 
-def test_differences_are_named_by_their_path():
-    one, other = to_plain(toy()), to_plain(toy(seed=2))
-    other["agent"]["discount"] = 0.5
-    assert differences(one, other) == ["agent.discount", "seed"]
+def test_words_change_fields_of_nested_records_too():
+    words = ["speed_limit=30", "human_type.accel=2.6", "learners=[0,2]", "human_driver.noise=0"]
+    options = with_changes(FigureEight(), parse_changes(words))
+    assert options.speed_limit == 30.0
+    assert options.human_type.accel == 2.6
+    assert options.learner_type.accel == 1.5
+    assert options.learners == (0, 2)
+    assert options.human_driver == FlowDriver(noise=0.0)
+    assert with_changes(options, {"learners": None}).learners is None
+
+
+def test_lists_within_a_list_are_read_too():
+    places = with_changes(Merge(), parse_changes(['start_places=[["left", 3]]'])).start_places
+    assert places == (("left", 3.0),)
+    with pytest.raises(BadInput, match="start_places"):
+        with_changes(Merge(), {"start_places": [["left"]]})
+
+
+def test_a_word_within_a_value_that_is_set_is_refused():
+    with pytest.raises(BadInput, match="human_type is set"):
+        parse_changes(["human_type=3", "human_type.accel=2"])
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        ("speed_limit", "name=value"),
+        ("=3", "name=value"),
+        ("speed=3", "Did you mean speed_limit?"),
+        ("speed_limit=fast", "speed_limit = 'fast'"),
+        ("human_type.wheels=3", "'wheels'"),
+        ("human_type=3", "human_type = 3"),
+        ("controlled=3", "controlled = 3"),
+        ("state=relativ", "state = 'relativ' is not one of absolute, relative"),
+        ("learners=[0.5]", "learners = [0.5] is not a list of int"),
+    ],
+)
+def test_a_bad_option_gets_one_line(word, named):
+    with pytest.raises(BadInput) as error:
+        with_changes(FigureEight(), parse_changes([word]))
+    assert named in str(error.value)

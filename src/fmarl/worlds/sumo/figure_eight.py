@@ -39,7 +39,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from fmarl.errors import BadInput, require, require_positive
-from fmarl.worlds.options import changed
+from fmarl.settings_io import with_changes
 from fmarl.worlds.sumo import observations as sensing
 from fmarl.worlds.sumo.loop import ORDER, Loop, flow_placement, lap_from, loop_traffic
 from fmarl.worlds.sumo.roads import Road, compiled_network, figure_eight_road
@@ -118,7 +118,7 @@ PRESETS: dict[str, FigureEight] = {
 def make(preset: str = "zju", **options: object) -> "FigureEightWorld":
     """The world of a preset, with some of its options changed."""
     require(preset in PRESETS, f"preset {preset!r}", f"one of {', '.join(PRESETS)}", "Pick one.")
-    return FigureEightWorld(changed(PRESETS[preset], options))
+    return FigureEightWorld(with_changes(PRESETS[preset], options))
 
 
 def parallel_env(preset: str = "zju", **options: object) -> "ParallelEnv":

@@ -40,7 +40,7 @@ import numpy as np
 from jaxtyping import Bool, Float32
 
 from fmarl.errors import BadInput, require
-from fmarl.worlds.options import changed
+from fmarl.settings_io import with_changes
 from fmarl.worlds.sumo import observations as sensing
 from fmarl.worlds.sumo.merge_options import (
     EDGES,
@@ -76,7 +76,7 @@ class Replacement(NamedTuple):
 def make(preset: str = "zju", **options: object) -> "MergeWorld":
     """The world of a preset, with some of its options changed."""
     require(preset in PRESETS, f"preset {preset!r}", f"one of {', '.join(PRESETS)}", "Pick one.")
-    return MergeWorld(changed(PRESETS[preset], options))
+    return MergeWorld(with_changes(PRESETS[preset], options))
 
 
 class MergeWorld:

@@ -1,9 +1,17 @@
 import pytest
 
-from fmarl.cli.bounds_eval import evaluate, step_problem
+from fmarl.cli.bounds import learning_rate_problem
 from fmarl.cli.bounds_setting import Setting
 from fmarl.cli.output import show
-from fmarl.theory.catalogue import BOUNDS
+from fmarl.theory.catalogue import BOUNDS, BoundsResult, evaluate_bounds
+
+
+def evaluate(setting: Setting) -> BoundsResult:
+    return evaluate_bounds(setting.problem(), setting.plan())
+
+
+def problem_with(setting: Setting) -> str | None:
+    return learning_rate_problem(setting, evaluate(setting))
 
 
 @pytest.mark.parametrize(
@@ -29,19 +37,19 @@ def test_every_bound_of_the_catalogue_is_evaluated_and_is_the_sum_of_its_terms()
 
 
 def test_a_learning_rate_above_condition_14_is_told_the_largest_one_that_passes():
-    message = step_problem(evaluate(Setting(learning_rate=1e-3)))
+    message = problem_with(Setting(learning_rate=1e-3))
     assert message is not None
     assert "0.0003125" in message
-    assert step_problem(evaluate(Setting(learning_rate=3.125e-4))) is None
+    assert problem_with(Setting(learning_rate=3.125e-4)) is None
 
 
 def test_the_suggested_learning_rate_is_itself_admissible():
     for smoothness in (1.7, 33.3, 700.0):
-        message = step_problem(evaluate(Setting(learning_rate=1.0, smoothness=smoothness)))
+        message = problem_with(Setting(learning_rate=1.0, smoothness=smoothness))
         assert message is not None
         suggestion = float(message.split("at most ")[1].split()[0])
         setting = Setting(learning_rate=suggestion, smoothness=smoothness)
-        assert step_problem(evaluate(setting)) is None
+        assert problem_with(setting) is None
 
 
 @pytest.mark.parametrize(
