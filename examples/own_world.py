@@ -5,7 +5,7 @@ import numpy as np
 from fmarl.errors import BadInput
 from fmarl.worlds import Step, WorldSpec
 from fmarl.worlds.check import check_world
-from fmarl.worlds.sumo.observations import checked_actions
+from fmarl.worlds.spaces import check_action
 
 
 class Agreement:
@@ -23,11 +23,11 @@ class Agreement:
 
     def step(self, action: np.ndarray) -> Step:
         """Both say a number at once."""
-        numbers = checked_actions(action, 2)
+        numbers = np.clip(check_action(self.spec, action)[:, 0], -1, 1)
         if not getattr(self, "_steps_left", 0):
             raise BadInput("a step outside an epoch is not allowed: reset first.")
         self._steps_left -= 1
-        self._said = np.array(numbers, dtype=np.float32)[:, None]
+        self._said = numbers[:, None]
         seen, over = self._said[::-1].copy(), self._steps_left == 0
         earned = np.full(2, -abs(numbers[0] - numbers[1]), dtype=np.float32)
         here, nobody = np.ones(2, dtype=bool), np.zeros(2, dtype=bool)

@@ -11,7 +11,7 @@ import numpy as np
 from stable_baselines3 import PPO  # type: ignore[import-not-found]
 from stable_baselines3.common.monitor import Monitor  # type: ignore[import-not-found]
 
-from fmarl.worlds import as_gymnasium as single
+from fmarl.worlds import as_gymnasium
 
 
 def average_speed(env: gymnasium.Env, model: PPO | None) -> float:
@@ -34,7 +34,7 @@ def average_speed(env: gymnasium.Env, model: PPO | None) -> float:
 def main() -> None:
     """Train, and compare with where it began."""
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
-    single.register()
+    as_gymnasium.register()
     with gymnasium.make("fmarl/FigureEight-v0") as env:
         before = average_speed(env, None)
         model = PPO("MlpPolicy", Monitor(env), n_steps=1500, batch_size=250, gamma=0.9, seed=0)

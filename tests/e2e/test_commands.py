@@ -65,7 +65,7 @@ def test_bounds_draws_every_sweep(fmarl, tmp_path: Path, words):
 def test_bounds_cites_its_equations(fmarl):
     done = fmarl("bounds", "--cite")
     assert "Eq. (15)" in done.stdout
-    assert "theory.printed.periodic_bound" in done.stdout
+    assert "theory.printed_bounds.periodic_bound" in done.stdout
 
 
 def test_topology_shows_and_draws_a_graph(fmarl, tmp_path: Path):

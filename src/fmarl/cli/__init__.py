@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return parse(words).run()
     except BadInput as error:
-        sys.stderr.write(f"fmarl: {_one_line(str(error))}\n")
+        sys.stderr.write(f"fmarl: {' '.join(str(error).split())}\n")
         return BAD_INPUT
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -70,7 +70,7 @@ def parse(words: Sequence[str]) -> Command:
     except SystemExit as stop:
         if stop.code in (None, 0):
             raise
-        raise BadInput(_complaint(said.getvalue(), words)) from None
+        raise BadInput(_error_line(said.getvalue(), words)) from None
 
 
 def _parse_one(words: Sequence[str]) -> Command:
@@ -94,14 +94,10 @@ def _load(word: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def _complaint(panel: str, words: Sequence[str]) -> str:
+def _error_line(panel: str, words: Sequence[str]) -> str:
     """The first section of tyro's error panel, without its frame, and where to look for help."""
     lines = [line.strip("│╭╮╰╯ ") for line in panel.splitlines()[1:-1]]
     first = " ".join(lines[: next((i for i, line in enumerate(lines) if line[:3] == "───"), None)])
     if words and words[0] in COMMANDS:
         return f"{first.rstrip('.')}. See fmarl {words[0]} --help."
     return f"{first.rstrip('.')}. Commands: {', '.join(COMMANDS)}. See fmarl --help."
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

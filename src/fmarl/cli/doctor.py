@@ -42,7 +42,7 @@ OPTIONAL = {
 """What later parts use: the package, what it is for, the command to get it."""
 HINTS = {"ray": "check a cluster: fmarl doctor --address HOST:6379"}
 """What else can be done about a package that is here."""
-SAID_OF_HOSTS = ("python", "ray", "jax", "fmarl")
+SHOWN_OF_HOSTS = ("python", "ray", "jax", "fmarl")
 """Versions that are shown of each host of a cluster; more are compared."""
 
 ENOUGH_GIGABYTES = 2.0
@@ -123,7 +123,7 @@ def _cluster(address: str) -> list[Check]:
 
 
 def _host(host: Host, said: Answer, ours: Mapping[str, str]) -> Check:
-    versions = ", ".join(f"{name} {said.versions.get(name, '–')}" for name in SAID_OF_HOSTS)
+    versions = ", ".join(f"{name} {said.versions.get(name, '–')}" for name in SHOWN_OF_HOSTS)
     size = f"{host.cores} cores, {host.memory / 1e9:.1f} GB"
     differs = disagreement(ours, said)
     state = "missing" if said.problem else "low" if differs else "ok"

@@ -74,7 +74,6 @@ class Topology:
     """Draw the graph to this file (.png, .pdf or .svg)."""
 
     def run(self) -> int:
-        """Print the answer."""
         graph = graph_from_text(self.graph, self.num_agents, seed=self.seed)
         require_connected(graph)
         facts, weightings = _facts(graph), self._weightings(graph)

@@ -44,7 +44,6 @@ class WorldCommand:
     """Print everything as JSON."""
 
     def run(self) -> int:
-        """Play and print."""
         if self.about:
             print_lines(manual(self.world))
             return 0
@@ -76,7 +75,7 @@ class WorldCommand:
     def _play(self, world: World, seed: int) -> tuple[float, int]:
         """Mean reward of an epoch and its number of steps."""
         world.reset(seed)
-        act = _driver(self.policy, world.spec, np.random.default_rng(seed))
+        act = _make_policy(self.policy, world.spec, np.random.default_rng(seed))
         rewards, frames, over = [], [], False
         while not over:
             step = world.step(act())
@@ -86,7 +85,7 @@ class WorldCommand:
                 frames.append(frame)
             over = step.over
         if self.frames is not None:
-            _keep(self.frames, frames, self.world)
+            _write_frames(self.frames, frames, self.world)
         return float(np.mean(rewards)) if rewards else 0.0, len(rewards)
 
     def _draw(self, world: World) -> None:
@@ -120,12 +119,14 @@ class WorldCommand:
         )
 
 
-def _keep(path: Path, frames: list[np.ndarray], world: str) -> None:
+def _write_frames(path: Path, frames: list[np.ndarray], world: str) -> None:
     require(bool(frames), f"--frames in {world}", "a world that can be drawn", "Leave it out.")
     write_frames(path, frames)
 
 
-def _driver(policy: Driver, spec: WorldSpec, random: np.random.Generator) -> Callable[[], Action]:
+def _make_policy(
+    policy: Driver, spec: WorldSpec, random: np.random.Generator
+) -> Callable[[], Action]:
     shape = (spec.num_agents, spec.action_size)
     if spec.is_discrete:
         require(policy == "random", f"--policy {policy}", "random, for choices", "Use random.")

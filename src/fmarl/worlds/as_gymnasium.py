@@ -1,7 +1,7 @@
 """A world as a single-agent Gymnasium environment: one policy that drives all agents at once.
 
 After `register()`, `gymnasium.make("fmarl/FigureEight-v0")` and `gymnasium.make("fmarl/Merge-v0")`
-make the roads; any other world takes `SingleView(make)`.
+make the roads; any other world takes `SingleAgentEnv(make_world)`.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from fmarl.worlds.remote import RemoteWorld
 from fmarl.worlds.world import World
 
 
-class SingleView(gymnasium.Env[np.ndarray, np.ndarray]):
+class SingleAgentEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """All agents' observations in a row, all their actions in a row, and their mean reward."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 — Gymnasium's own name and type
@@ -43,29 +43,22 @@ class SingleView(gymnasium.Env[np.ndarray, np.ndarray]):
         return self._world.reset(epoch_seed).ravel(), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Let all agents act once."""
         step = self._world.step(np.asarray(action, dtype=np.float32).reshape(self._shape))
         reward = float(step.reward[step.present].mean()) if step.present.any() else 0.0
         ended = bool(step.over and step.terminated.any())
         return step.successor.ravel(), reward, ended, step.over and not ended, {}
 
     def close(self) -> None:
-        """Close the world."""
         self._world.close()
 
 
-def figure_eight(**options: Any) -> SingleView:
-    """Figure Eight with one driver for all learners."""
-    return SingleView(lambda: RemoteWorld("figure-eight", **options))
-
-
-def merge(**options: Any) -> SingleView:
-    """Merge with one driver for all learners."""
-    return SingleView(lambda: RemoteWorld("merge", **options))
+def make_road(road: str, **options: Any) -> SingleAgentEnv:
+    """A road in a process of its own, with one policy for all learners."""
+    return SingleAgentEnv(lambda: RemoteWorld(road, **options))
 
 
 def register() -> None:
     """Tell Gymnasium about the roads; calling it again changes nothing."""
-    for name, maker in (("FigureEight", "figure_eight"), ("Merge", "merge")):
-        if f"fmarl/{name}-v0" not in gymnasium.registry:
-            gymnasium.register(f"fmarl/{name}-v0", entry_point=f"fmarl.worlds.as_gymnasium:{maker}")
+    for env_id, road in (("fmarl/FigureEight-v0", "figure-eight"), ("fmarl/Merge-v0", "merge")):
+        if env_id not in gymnasium.registry:
+            gymnasium.register(env_id, entry_point=f"{__name__}:make_road", kwargs={"road": road})

@@ -11,10 +11,10 @@ from gymnasium.spaces import Box, Discrete, Space
 from pettingzoo import ParallelEnv
 
 from fmarl.errors import BadInput
-from fmarl.worlds.world import Observation, Step, World
+from fmarl.worlds.world import Observation, Step, World, WorldSpec
 
 
-def parallel_env(make_world: Callable[[], World]) -> "ParallelWorld":
+def parallel_env(make_world: Callable[[], World]) -> "WorldParallelEnv":
     """PettingZoo view of a new world.
 
     >>> from fmarl.worlds.toy import quadratic_world
@@ -23,10 +23,10 @@ def parallel_env(make_world: Callable[[], World]) -> "ParallelWorld":
     >>> env.agents
     ['agent_0', 'agent_1']
     """
-    return ParallelWorld(make_world())
+    return WorldParallelEnv(make_world())
 
 
-class ParallelWorld(ParallelEnv[str, np.ndarray, Any]):
+class WorldParallelEnv(ParallelEnv[str, np.ndarray, Any]):
     """A world whose rows have names: `agent_0`, `agent_1` and so on.
 
     PettingZoo's agents never come back once they have ended; a world's agents may restart by
@@ -45,13 +45,9 @@ class ParallelWorld(ParallelEnv[str, np.ndarray, Any]):
         self.metadata = {"name": spec.name, "is_parallelizable": True, "render_modes": []}
         self.possible_agents = [f"agent_{row}" for row in range(spec.num_agents)]
         self.agents: list[str] = []
-        self.observation_spaces = {name: _numbers(spec.observation_size) for name in self._names()}
-        self.action_spaces = {
-            name: Discrete(spec.num_actions)
-            if spec.is_discrete
-            else Box(-1.0, 1.0, (spec.num_actions,), np.float32)
-            for name in self._names()
-        }
+        names = self.possible_agents
+        self.observation_spaces = {name: _numbers(spec.observation_size) for name in names}
+        self.action_spaces = {name: _action_space(spec) for name in names}
         self.state_space = _numbers(spec.num_agents * spec.observation_size)
         self._world = world
         self._seeds = np.random.default_rng(0)
@@ -72,7 +68,7 @@ class ParallelWorld(ParallelEnv[str, np.ndarray, Any]):
         else:
             self._seeds = np.random.default_rng(max(seed, 0))  # the world refuses below 0
         self._observation = self._world.reset(seed)
-        self.agents = self._names()
+        self.agents = list(self.possible_agents)
         return self._by_name(self._observation), {name: {} for name in self.agents}
 
     def step(
@@ -114,12 +110,8 @@ class ParallelWorld(ParallelEnv[str, np.ndarray, Any]):
         """Nothing: `fmarl` draws worlds from their frames elsewhere."""
 
     def close(self) -> None:
-        """Close the world."""
         self.agents = []
         self._world.close()
-
-    def _names(self) -> list[str]:
-        return list(self.possible_agents)
 
     def _by_name(self, rows: Any) -> dict[str, Any]:
         return dict(zip(self.possible_agents, rows, strict=True))
@@ -149,6 +141,12 @@ def _info(step: Step, row: int) -> dict[str, Any]:
         "truncated": bool(step.truncated[row]),
         "successor": step.successor[row],
     }
+
+
+def _action_space(spec: WorldSpec) -> Space:
+    if spec.is_discrete:
+        return Discrete(spec.num_actions)
+    return Box(-1.0, 1.0, (spec.num_actions,), np.float32)
 
 
 def _numbers(size: int) -> Box:

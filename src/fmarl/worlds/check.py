@@ -20,8 +20,8 @@ class WorldError(AssertionError):
     """A promise that a world does not keep."""
 
 
-class _Play(NamedTuple):
-    """One recorded game: what was done, what came back, and where epochs began."""
+class _Recording(NamedTuple):
+    """What was done, what came back, and where epochs began."""
 
     actions: list[np.ndarray]
     first: list[np.ndarray]
@@ -66,32 +66,32 @@ def check_world(
     with make() as world:
         _check_spec(world)
         spec = world.spec
-        _check_refuses_step(world, _actions(spec, 1)[0], "before the first reset")
-        plays = [_play(world, seed, steps) for seed in seeds]
-        _check_same(plays[0], _play(world, seeds[0], steps), "after a second reset with its seed")
-        _check_refusals(world, seeds[0], plays[0])
+        _check_refuses(world, _actions(spec, 1)[0], "a step before the first reset")
+        first, *others = (_record(world, seed, steps) for seed in seeds)
+        _check_same(first, _record(world, seeds[0], steps), "after a second reset with its seed")
+        _check_refusals(world, seeds[0], first)
         _check(world.spec == spec, f"the spec changed from {spec} to {world.spec}")
     _check_closes(world)
     with make() as other:  # after the first was closed: some simulators allow one at a time
         _check(other.spec == spec, f"the spec is {spec} in one world, {other.spec} in another")
-        _check_same(plays[0], _play(other, seeds[0], steps), "in a second world")
+        _check_same(first, _record(other, seeds[0], steps), "in a second world")
     if must_vary:
-        alike = all(_first_difference(plays[0], play) is None for play in plays[1:])
+        alike = all(_first_difference(first, other) is None for other in others)
         _check(not alike, f"seeds {tuple(seeds)} give the same bits (must_vary=False allows it)")
 
 
-def _play(world: World, seed: int, steps: int) -> _Play:
+def _record(world: World, seed: int, steps: int) -> _Recording:
     """Play with the same actions whatever the seed, and check every step alone."""
     spec = world.spec
-    play = _Play(actions=_actions(spec, steps), first=[], steps=[])
+    recording = _Recording(actions=_actions(spec, steps), first=[], steps=[])
     step_in_epoch, expected = 0, np.zeros(spec.num_agents, dtype=bool)
     kept: list[tuple[np.ndarray, np.ndarray]] = []
-    for time, action in enumerate(play.actions):
-        if not play.steps or play.steps[-1].over:
-            first = _begin(world, seed + len(play.first))
-            play.first.append(first.copy())
-            kept.append((play.first[-1], first))
-            step_in_epoch, expected = 0, _filled(play.first[-1])
+    for time, action in enumerate(recording.actions):
+        if not recording.steps or recording.steps[-1].over:
+            first = _reset(world, seed + len(recording.first))
+            recording.first.append(first.copy())
+            kept.append((recording.first[-1], first))
+            step_in_epoch, expected = 0, _filled(recording.first[-1])
         given = action.copy()
         step = world.step(given)
         step_in_epoch += 1
@@ -104,15 +104,15 @@ def _play(world: World, seed: int, steps: int) -> _Play:
         too_long = step_in_epoch >= spec.epoch_steps and not step.over
         _check(not too_long, f"not over after {step_in_epoch} = epoch_steps steps, {where}")
         if step.over:
-            _check_refuses_step(world, action, f"after the epoch was over, {where}")
-        play.steps.append(_copy(step))
-        kept.extend((mine, theirs) for (_, mine), (_, theirs) in _both(play.steps[-1], step))
+            _check_refuses(world, action, f"a step after the epoch was over, {where}")
+        recording.steps.append(_copy(step))
+        kept.extend((mine, theirs) for (_, mine), (_, theirs) in _both(recording.steps[-1], step))
     for mine, theirs in kept:
         _check(np.array_equal(mine, theirs), "an array that it returned was changed later")
-    return play
+    return recording
 
 
-def _begin(world: World, seed: int) -> np.ndarray:
+def _reset(world: World, seed: int) -> np.ndarray:
     spec = world.spec
     observation = world.reset(seed)
     shape = (spec.num_agents, spec.observation_size)
@@ -169,10 +169,11 @@ def _check_frame(world: World, where: str) -> None:
         _check_array("frame", drawn.astype(picture.dtype), (things, 3), np.float32, where)
 
 
-def _check_refusals(world: World, seed: int, play: _Play) -> None:
+def _check_refusals(world: World, seed: int, recording: _Recording) -> None:
     """Try unusable actions within an epoch and see that it goes on as it did without them."""
     world.reset(seed)
-    for time, (action, expected) in enumerate(zip(play.actions[:2], play.steps[:2], strict=True)):
+    for time, expected in enumerate(recording.steps[:2]):
+        action = recording.actions[time]
         for bad, why in _bad_actions(world.spec, action):
             _check_refuses(world, bad, why)
         difference = _difference(expected, world.step(action))
@@ -193,10 +194,6 @@ def _bad_actions(spec: WorldSpec, action: np.ndarray) -> list[tuple[np.ndarray, 
     return bad + [(np.zeros(shape, np.float32), f"actions of shape {shape}") for shape in shapes]
 
 
-def _check_refuses_step(world: World, action: np.ndarray, when: str) -> None:
-    _check_refuses(world, action, f"a step {when}")
-
-
 def _check_refuses(world: World, action: np.ndarray, what: str) -> None:
     try:
         world.step(action)
@@ -214,12 +211,12 @@ def _check_closes(world: World) -> None:
         _fail(f"closing a second time raises {type(problem).__name__}", problem)
 
 
-def _check_same(first: _Play, second: _Play, when: str) -> None:
+def _check_same(first: _Recording, second: _Recording, when: str) -> None:
     difference = _first_difference(first, second)
     _check(difference is None, f"other bits {when}: {difference}")
 
 
-def _first_difference(first: _Play, second: _Play) -> str | None:
+def _first_difference(first: _Recording, second: _Recording) -> str | None:
     for epoch, (one, two) in enumerate(zip(first.first, second.first, strict=False)):
         if one.tobytes() != two.tobytes():
             return f"the first observation of epoch {epoch}"

@@ -12,15 +12,15 @@ from jaxtyping import Float32
 
 from fmarl.errors import BadInput
 from fmarl.worlds.spaces import (
-    ActionForm,
-    ObservationForm,
-    action_form,
-    checked_action,
+    ActionDecoder,
+    ObservationEncoder,
+    action_decoder,
+    check_action,
     derived_seed,
-    observation_form,
+    error_text,
+    observation_encoder,
     read_observation,
     read_reward,
-    reason,
     require_open,
     require_running,
     require_size,
@@ -52,7 +52,8 @@ def gymnasium_world(
     try:
         for _ in range(num_agents):
             envs.append(_make(env_id, make_options))  # noqa: PERF401 — one by one, to close them
-        seen, done = observation_form(envs[0].observation_space), action_form(envs[0].action_space)
+        encoder = observation_encoder(envs[0].observation_space)
+        decoder = action_decoder(envs[0].action_space)
     except BaseException:
         for env in envs:
             env.close()
@@ -60,12 +61,12 @@ def gymnasium_world(
     spec = WorldSpec(
         name=f"gym:{env_id}",
         num_agents=num_agents,
-        observation_size=seen.size,
-        num_actions=done.num_actions,
-        is_discrete=done.is_discrete,
+        observation_size=encoder.size,
+        num_actions=decoder.num_actions,
+        is_discrete=decoder.is_discrete,
         epoch_steps=epoch_steps,
     )
-    return GymnasiumWorld(spec, envs, seen, done)
+    return GymnasiumWorld(spec, envs, encoder, decoder)
 
 
 class GymnasiumWorld:
@@ -75,13 +76,13 @@ class GymnasiumWorld:
         self,
         spec: WorldSpec,
         envs: "list[gymnasium.Env]",
-        observations: ObservationForm,
-        actions: ActionForm,
+        encoder: ObservationEncoder,
+        decoder: ActionDecoder,
     ) -> None:
         self.spec = spec
         self._envs = envs
-        self._observations = observations
-        self._actions = actions
+        self._encoder = encoder
+        self._decoder = decoder
         self._seed = 0
         self._restarts = [0] * len(envs)
         self._steps_left = 0  # none before the first reset
@@ -92,21 +93,21 @@ class GymnasiumWorld:
         self._steps_left = 0
         self._seed = seed
         self._restarts = [0] * len(self._envs)
-        rows = [self._begin(agent) for agent in range(len(self._envs))]
+        rows = [self._reset_one(agent) for agent in range(len(self._envs))]
         self._steps_left = self.spec.epoch_steps
         return np.stack(rows)
 
     def step(self, action: np.ndarray) -> Step:
         """Let every agent act in its own copy."""
         require_running(self._steps_left)
-        rows = checked_action(self.spec, action)
+        rows = check_action(self.spec, action)
         steps_left, self._steps_left = self._steps_left - 1, 0  # nothing goes on from half a step
 
-        moves = [self._move(agent, row) for agent, row in enumerate(rows)]
-        successor = np.stack([seen for seen, *_ in moves])
-        reward = np.array([gained for _, gained, *_ in moves], dtype=np.float32)
-        terminated = np.array([ended for *_, ended, _ in moves], dtype=bool)
-        truncated = np.array([cut for *_, cut in moves], dtype=bool) & ~terminated
+        steps = [self._step_one(agent, row) for agent, row in enumerate(rows)]
+        successor = np.stack([seen for seen, *_ in steps])
+        reward = np.array([gained for _, gained, *_ in steps], dtype=np.float32)
+        terminated = np.array([ended for *_, ended, _ in steps], dtype=bool)
+        truncated = np.array([cut for *_, cut in steps], dtype=bool) & ~terminated
 
         observation = successor.copy()
         if steps_left == 0:
@@ -114,13 +115,13 @@ class GymnasiumWorld:
         else:
             for agent in np.flatnonzero(terminated | truncated).tolist():
                 self._restarts[agent] += 1
-                observation[agent] = self._begin(agent)
+                observation[agent] = self._reset_one(agent)
         self._steps_left = steps_left
         return Step(
             observation=observation,
             successor=successor,
             reward=reward,
-            present=np.ones(len(moves), dtype=bool),
+            present=np.ones(len(steps), dtype=bool),
             terminated=terminated,
             truncated=truncated,
             over=steps_left == 0,
@@ -130,7 +131,6 @@ class GymnasiumWorld:
         """Nothing: the copies share no picture."""
 
     def close(self) -> None:
-        """Close every copy."""
         self._steps_left = 0
         envs, self._envs = self._envs, []
         for env in envs:
@@ -142,17 +142,17 @@ class GymnasiumWorld:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
-    def _begin(self, agent: int) -> Float32[np.ndarray, " observation"]:
+    def _reset_one(self, agent: int) -> Float32[np.ndarray, " observation"]:
         seed = derived_seed(self._seed, agent, self._restarts[agent])
         seen, _ = self._envs[agent].reset(seed=seed)
-        return read_observation(self._observations, seen, f"agent {agent}")
+        return read_observation(self._encoder, seen, f"agent {agent}")
 
-    def _move(self, agent: int, row: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
-        action = self._actions.decode(row)
+    def _step_one(self, agent: int, row: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
+        action = self._decoder.decode(row)
         seen, gained, terminated, truncated, _ = self._envs[agent].step(action)
         whose = f"agent {agent}"
         return (
-            read_observation(self._observations, seen, whose),
+            read_observation(self._encoder, seen, whose),
             read_reward(gained, whose),
             bool(terminated),
             bool(truncated),
@@ -173,5 +173,5 @@ def _make(env_id: str, make_options: dict[str, Any]) -> "gymnasium.Env":
         ) from None
     except Exception as problem:  # whatever an environment's own code raises
         raise BadInput(
-            f"Gymnasium environment {env_id!r} can not be made: {reason(problem)}."
+            f"Gymnasium environment {env_id!r} can not be made: {error_text(problem)}."
         ) from None

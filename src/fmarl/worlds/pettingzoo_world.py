@@ -13,15 +13,15 @@ import numpy as np
 
 from fmarl.errors import BadInput, require
 from fmarl.worlds.spaces import (
-    ActionForm,
-    ObservationForm,
-    action_form,
-    checked_action,
+    ActionDecoder,
+    ObservationEncoder,
+    action_decoder,
+    check_action,
     derived_seed,
-    observation_form,
+    error_text,
+    observation_encoder,
     read_observation,
     read_reward,
-    reason,
     require_open,
     require_running,
     require_size,
@@ -65,21 +65,20 @@ class PettingZooWorld:
         self,
         spec: WorldSpec,
         env: "pettingzoo.ParallelEnv",
-        observations: dict[Any, ObservationForm],
-        actions: dict[Any, ActionForm],
+        encoders: dict[Any, ObservationEncoder],
+        decoders: dict[Any, ActionDecoder],
     ) -> None:
         self.spec = spec
         self._env = env
-        self._observations = observations
-        self._actions = actions
-        self._rows = {name: row for row, name in enumerate(observations)}
+        self._encoders = encoders
+        self._decoders = decoders
+        self._rows = {name: row for row, name in enumerate(encoders)}
         self._acting: list[Any] = []
         self._ended: set[Any] = set()
         self._is_open = True
         self._steps_left = 0  # none before the first reset
 
     def reset(self, seed: int) -> Observation:
-        """Begin an epoch of the environment."""
         require_open(self._is_open)
         self._steps_left = 0
         seen, _ = self._env.reset(seed=derived_seed(seed))
@@ -98,11 +97,11 @@ class PettingZooWorld:
     def step(self, action: np.ndarray) -> Step:
         """Let every agent that is there act at once."""
         require_running(self._steps_left)
-        rows = checked_action(self.spec, action)
+        rows = check_action(self.spec, action)
         steps_left, self._steps_left = self._steps_left - 1, 0  # nothing goes on from half a step
 
         acting = self._acting
-        choices = {name: self._actions[name].decode(rows[self._rows[name]]) for name in acting}
+        choices = {name: self._decoders[name].decode(rows[self._rows[name]]) for name in acting}
         seen, gained, ended, cut, _ = self._env.step(choices)
 
         self._ended |= {name for name in acting if ended.get(name) or cut.get(name)}
@@ -114,9 +113,9 @@ class PettingZooWorld:
         looking = [name for name in acting if name in seen or not ended.get(name)]
         born = [name for name in left if name not in choices]
         successor = self._read(seen, looking)
-        present = self._marked(acting)
-        terminated = self._marked(name for name in acting if ended.get(name))
-        ending = present & ~self._marked([] if over else left)
+        present = self._mask(acting)
+        terminated = self._mask(name for name in acting if ended.get(name))
+        ending = present & ~self._mask([] if over else left)
         step = Step(
             observation=successor + self._read(seen, born),  # different rows
             successor=successor,
@@ -133,7 +132,6 @@ class PettingZooWorld:
         """Nothing: environments draw in their own ways."""
 
     def close(self) -> None:
-        """Close the environment."""
         self._steps_left = 0
         if self._is_open:
             self._is_open = False
@@ -148,7 +146,7 @@ class PettingZooWorld:
     def _agents_left(self) -> list[Any]:
         return [name for name in self._env.agents if name not in self._ended]
 
-    def _marked(self, names: Iterable[Any]) -> np.ndarray:
+    def _mask(self, names: Iterable[Any]) -> np.ndarray:
         mask = np.zeros(self.spec.num_agents, dtype=bool)
         for name in names:
             mask[self._rows[name]] = True
@@ -170,8 +168,8 @@ class PettingZooWorld:
                 "one for each agent that goes on or is cut off",
                 "Repair or wrap the environment.",
             )
-            form = self._observations[name]
-            rows[self._rows[name]] = read_observation(form, seen[name], str(name))
+            row = read_observation(self._encoders[name], seen[name], str(name))
+            rows[self._rows[name]] = row
         return rows
 
 
@@ -193,7 +191,7 @@ def _make(module: str, options: dict[str, Any]) -> "pettingzoo.ParallelEnv":
     try:
         return make(**options)
     except Exception as problem:  # whatever an environment's own code raises
-        raise BadInput(f"{module}.parallel_env can not be made: {reason(problem)}.") from None
+        raise BadInput(f"{module}.parallel_env can not be made: {error_text(problem)}.") from None
 
 
 def _imported(module: str) -> Any:
@@ -202,11 +200,11 @@ def _imported(module: str) -> Any:
     except ModuleNotFoundError as missing:
         name = (missing.name or module).partition(".")[0]
         raise BadInput(
-            f"module {module!r} can not be imported: {reason(missing)}."
+            f"module {module!r} can not be imported: {error_text(missing)}."
             f" Check its spelling, or run: pip install {name}"
         ) from None
     except Exception as problem:  # whatever the module's own code raises
-        raise BadInput(f"module {module!r} can not be imported: {reason(problem)}.") from None
+        raise BadInput(f"module {module!r} can not be imported: {error_text(problem)}.") from None
 
 
 def _world_of(name: str, env: "pettingzoo.ParallelEnv", epoch_steps: int) -> World:
@@ -214,39 +212,39 @@ def _world_of(name: str, env: "pettingzoo.ParallelEnv", epoch_steps: int) -> Wor
     allowed = "possible_agents lists at least one agent"
     require(len(agents) >= 1, f"environment {name}", allowed, "Choose one with fixed agents.")
     require_size(len(agents), epoch_steps)
-    observations = {agent: observation_form(env.observation_space(agent)) for agent in agents}
-    actions = {agent: action_form(env.action_space(agent)) for agent in agents}
+    encoders = {agent: observation_encoder(env.observation_space(agent)) for agent in agents}
+    decoders = {agent: action_decoder(env.action_space(agent)) for agent in agents}
     for agent in agents[1:]:
-        _require_alike(agents[0], agent, observations, actions)
+        _require_alike(agents[0], agent, encoders, decoders)
     return PettingZooWorld(
         WorldSpec(
             name=name,
             num_agents=len(agents),
-            observation_size=observations[agents[0]].size,
-            num_actions=actions[agents[0]].num_actions,
-            is_discrete=actions[agents[0]].is_discrete,
+            observation_size=encoders[agents[0]].size,
+            num_actions=decoders[agents[0]].num_actions,
+            is_discrete=decoders[agents[0]].is_discrete,
             epoch_steps=epoch_steps,
         ),
         env,
-        observations,
-        actions,
+        encoders,
+        decoders,
     )
 
 
 def _require_alike(
     first: Any,
     other: Any,
-    observations: dict[Any, ObservationForm],
-    actions: dict[Any, ActionForm],
+    encoders: dict[Any, ObservationEncoder],
+    decoders: dict[Any, ActionDecoder],
 ) -> None:
-    sizes = observations[first].size, observations[other].size
+    sizes = encoders[first].size, encoders[other].size
     require(
         sizes[0] == sizes[1],
         f"{first} seeing {sizes[0]} numbers and {other} seeing {sizes[1]}",
         "agents that see equally many, for their parameters are averaged",
         "Pad the shorter ones in a wrapper, or choose another environment.",
     )
-    kinds = actions[first][:2], actions[other][:2]
+    kinds = decoders[first][:2], decoders[other][:2]
     words = [f"{count} {'choices' if choice else 'numbers'}" for count, choice in kinds]
     require(
         kinds[0] == kinds[1],

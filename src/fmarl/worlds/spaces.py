@@ -36,8 +36,8 @@ Row = Float32[np.ndarray, " number"]
 Flatten = Callable[[Any], np.ndarray]
 
 
-class ObservationForm(NamedTuple):
-    """How the observations of one space become rows of numbers."""
+class ObservationEncoder(NamedTuple):
+    """Turns the observations of one space into rows of numbers."""
 
     size: int
     """Numbers in a row."""
@@ -45,8 +45,8 @@ class ObservationForm(NamedTuple):
     """Row of an observation; raises `ValueError` or `LookupError` if it is not of the space."""
 
 
-class ActionForm(NamedTuple):
-    """How rows of numbers become the actions of one space."""
+class ActionDecoder(NamedTuple):
+    """Turns rows of numbers into the actions of one space."""
 
     num_actions: int
     """As in `WorldSpec`: numbers per action, or choices."""
@@ -55,32 +55,32 @@ class ActionForm(NamedTuple):
     """What the environment expects, of its own shape and type; continuous rows are clipped."""
 
 
-def observation_form(space: "gymnasium.Space") -> ObservationForm:
-    """Form in which agents see a space.
+def observation_encoder(space: "gymnasium.Space") -> ObservationEncoder:
+    """How agents see a space.
 
     >>> from gymnasium.spaces import Discrete
-    >>> observation_form(Discrete(3)).flatten(1)
+    >>> observation_encoder(Discrete(3)).flatten(1)
     array([0., 1., 0.], dtype=float32)
     """
-    form = _form(space)
-    require(form.size >= 1, f"observation space {space}", "it has numbers to see", "Add some.")
-    return form
+    encoder = _encoder(space)
+    require(encoder.size >= 1, f"observation space {space}", "it has numbers to see", "Add some.")
+    return encoder
 
 
-def action_form(space: "gymnasium.Space") -> ActionForm:
-    """Form in which agents choose from a space.
+def action_decoder(space: "gymnasium.Space") -> ActionDecoder:
+    """How agents choose from a space.
 
     >>> from gymnasium.spaces import Box
-    >>> action_form(Box(-2.0, 2.0, (1,))).decode(np.array([0.5], dtype=np.float32))
+    >>> action_decoder(Box(-2.0, 2.0, (1,))).decode(np.array([0.5], dtype=np.float32))
     array([1.], dtype=float32)
     """
     from gymnasium.spaces import Box, Discrete
 
     match space:
         case Box():
-            return _box_actions(space)
+            return _box_decoder(space)
         case Discrete():
-            return _discrete_actions(space)
+            return _discrete_decoder(space)
         case _:
             raise BadInput(
                 f"action space {_short(space)} is not allowed: Box or Discrete."
@@ -117,7 +117,7 @@ def require_running(steps_left: int) -> None:
         raise BadInput("a step outside an epoch is not allowed: call reset(seed) before it.")
 
 
-def checked_action(spec: WorldSpec, action: np.ndarray) -> Float32[np.ndarray, "agent action"]:
+def check_action(spec: WorldSpec, action: np.ndarray) -> Float32[np.ndarray, "agent action"]:
     """Copy of the actions in float32; `BadInput` names the first agent whose action is unusable."""
     wanted = (spec.num_agents, spec.action_size)
     if action.shape != wanted or action.dtype.kind not in "fiu":
@@ -137,14 +137,14 @@ def checked_action(spec: WorldSpec, action: np.ndarray) -> Float32[np.ndarray, "
     return rows
 
 
-def read_observation(form: ObservationForm, value: Any, whose: str) -> Row:
+def read_observation(encoder: ObservationEncoder, value: Any, whose: str) -> Row:
     """Row of what an agent sees; `BadInput` rather than garbage."""
     try:
         with np.errstate(over="ignore"):  # as above
-            row = form.flatten(value)
+            row = encoder.flatten(value)
     except (TypeError, ValueError, LookupError) as problem:
         raise BadInput(
-            f"the environment's observation of {whose} is not of its space: {reason(problem)}."
+            f"the environment's observation of {whose} is not of its space: {error_text(problem)}."
         ) from None
     finite = np.isfinite(row)
     if not finite.all():
@@ -170,7 +170,7 @@ def read_reward(value: Any, whose: str) -> float:
     return reward
 
 
-def reason(problem: BaseException) -> str:
+def error_text(problem: BaseException) -> str:
     """What went wrong elsewhere, on one line and without its last full stop."""
     return _short(problem).rstrip(".") or type(problem).__name__
 
@@ -188,23 +188,23 @@ def _refuse_action(rows: np.ndarray, good: np.ndarray, allowed: str) -> NoReturn
     )
 
 
-def _form(space: "gymnasium.Space") -> ObservationForm:
+def _encoder(space: "gymnasium.Space") -> ObservationEncoder:
     from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 
     match space:
         case Box() | MultiBinary():
-            return _numbers_form(int(np.prod(space.shape)))
+            return _flat_encoder(int(np.prod(space.shape)))
         case Discrete():
-            return _one_hot_form(np.array([space.n]), np.array([space.start]))
+            return _one_hot_encoder(np.array([space.n]), np.array([space.start]))
         case MultiDiscrete():
-            return _one_hot_form(space.nvec.ravel(), space.start.ravel())
+            return _one_hot_encoder(space.nvec.ravel(), space.start.ravel())
         case Tuple():
-            forms = [_form(part) for part in space.spaces]
-            return _joined_form(forms, lambda value: _all_of(value, len(forms)))
+            encoders = [_encoder(part) for part in space.spaces]
+            return _joined_encoder(encoders, lambda value: _all_of(value, len(encoders)))
         case Dict():
             names = list(space.spaces)
-            return _joined_form(
-                [_form(part) for part in space.spaces.values()],
+            return _joined_encoder(
+                [_encoder(part) for part in space.spaces.values()],
                 lambda value: [value[name] for name in names],
             )
         case _:
@@ -214,17 +214,17 @@ def _form(space: "gymnasium.Space") -> ObservationForm:
             )
 
 
-def _numbers_form(size: int) -> ObservationForm:
+def _flat_encoder(size: int) -> ObservationEncoder:
     def flatten(value: Any) -> np.ndarray:
         row = np.asarray(value, dtype=np.float32).reshape(-1)
         if row.size != size:
             raise ValueError(f"{row.size} numbers where there should be {size}")
         return row
 
-    return ObservationForm(size, flatten)
+    return ObservationEncoder(size, flatten)
 
 
-def _one_hot_form(choices: np.ndarray, start: np.ndarray) -> ObservationForm:
+def _one_hot_encoder(choices: np.ndarray, start: np.ndarray) -> ObservationEncoder:
     size = int(choices.sum())
     first = np.cumsum(choices) - choices
 
@@ -236,15 +236,17 @@ def _one_hot_form(choices: np.ndarray, start: np.ndarray) -> ObservationForm:
         row[first + chosen.astype(np.int64)] = 1.0
         return row
 
-    return ObservationForm(size, flatten)
+    return ObservationEncoder(size, flatten)
 
 
-def _joined_form(forms: list[ObservationForm], parts: Callable[[Any], Iterable]) -> ObservationForm:
+def _joined_encoder(
+    encoders: list[ObservationEncoder], parts: Callable[[Any], Iterable]
+) -> ObservationEncoder:
     def flatten(value: Any) -> np.ndarray:
-        pairs = zip(forms, parts(value), strict=True)
-        return np.concatenate([form.flatten(part) for form, part in pairs])
+        pairs = zip(encoders, parts(value), strict=True)
+        return np.concatenate([encoder.flatten(part) for encoder, part in pairs])
 
-    return ObservationForm(sum(form.size for form in forms), flatten)
+    return ObservationEncoder(sum(encoder.size for encoder in encoders), flatten)
 
 
 def _all_of(value: Any, count: int) -> Any:
@@ -253,7 +255,7 @@ def _all_of(value: Any, count: int) -> Any:
     return value
 
 
-def _box_actions(space: "gymnasium.spaces.Box") -> ActionForm:
+def _box_decoder(space: "gymnasium.spaces.Box") -> ActionDecoder:
     low, high = space.low.astype(np.float64), space.high.astype(np.float64)
     require(
         bool(np.isfinite(low).all() and np.isfinite(high).all()) and low.size >= 1,
@@ -270,12 +272,12 @@ def _box_actions(space: "gymnasium.spaces.Box") -> ActionForm:
         value = np.rint(value) if is_whole else value
         return np.asarray(np.minimum(np.maximum(value, low), high), dtype=space.dtype)
 
-    return ActionForm(low.size, False, decode)
+    return ActionDecoder(low.size, False, decode)
 
 
-def _discrete_actions(space: "gymnasium.spaces.Discrete[Any]") -> ActionForm:
+def _discrete_decoder(space: "gymnasium.spaces.Discrete[Any]") -> ActionDecoder:
     num_choices, start = int(space.n), int(space.start)
     allowed = f"at most {MAX_CHOICES} choices"
     require(num_choices <= MAX_CHOICES, f"action space {space}", allowed, "Use a Box instead.")
     kind = np.dtype(space.dtype).type  # as `space.sample()` would return it
-    return ActionForm(num_choices, True, lambda row: kind(start + int(row[0])))
+    return ActionDecoder(num_choices, True, lambda row: kind(start + int(row[0])))

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from fmarl.errors import require
-from fmarl.worlds.spaces import checked_action, require_running, require_size
+from fmarl.worlds.spaces import check_action, require_running, require_size
 from fmarl.worlds.world import Observation, Step, World, WorldSpec
 
 Numbers = float | np.ndarray
@@ -155,7 +155,7 @@ class ToyWorld:
     def step(self, action: np.ndarray) -> Step:
         """Reward every agent for its number; actions are not clipped."""
         require_running(self._steps_left)
-        rows = checked_action(self.spec, action)[:, 0].astype(np.float64)
+        rows = check_action(self.spec, action)[:, 0].astype(np.float64)
         farthest = int(np.argmax(np.abs(rows)))
         if abs(rows[farthest]) > _LIMIT:
             _require_number(f"action of agent {farthest}", float(rows[farthest]), -_LIMIT)
@@ -178,7 +178,6 @@ class ToyWorld:
         """Nothing: a number has no picture."""
 
     def close(self) -> None:
-        """Forget the epoch."""
         self._steps_left = 0
 
     def __enter__(self) -> World:

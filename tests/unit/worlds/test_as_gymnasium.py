@@ -4,7 +4,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from fmarl.errors import BadInput
-from fmarl.worlds.as_gymnasium import SingleView, register
+from fmarl.worlds.as_gymnasium import SingleAgentEnv, register
 from fmarl.worlds.gymnasium_world import gymnasium_world
 from fmarl.worlds.toy import quadratic_world
 
@@ -28,7 +28,7 @@ def test_one_policy_sees_and_drives_all_agents():
 
 
 def test_seeds_repeat_and_later_epochs_differ():
-    env = SingleView(lambda: quadratic_world(2, reward_noise=1.0, epoch_steps=3))
+    env = SingleAgentEnv(lambda: quadratic_world(2, reward_noise=1.0, epoch_steps=3))
     action = np.zeros(2, dtype=np.float32)
 
     def rewards(seed: int | None) -> list[float]:
@@ -42,4 +42,4 @@ def test_seeds_repeat_and_later_epochs_differ():
 
 def test_choices_are_refused_with_the_way_out():
     with pytest.raises(BadInput, match="parallel view"):
-        SingleView(lambda: gymnasium_world("CartPole-v1"))
+        SingleAgentEnv(lambda: gymnasium_world("CartPole-v1"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.worlds.as_pettingzoo import ParallelWorld, parallel_env
+from fmarl.worlds.as_pettingzoo import WorldParallelEnv, parallel_env
 from fmarl.worlds.gymnasium_world import gymnasium_world
 from fmarl.worlds.pettingzoo_world import pettingzoo_world
 from fmarl.worlds.toy import bumpy_world, quadratic_world
@@ -27,11 +27,11 @@ WORLDS = {
 }
 
 
-def sample(env: ParallelWorld) -> dict[str, object]:
+def sample(env: WorldParallelEnv) -> dict[str, object]:
     return {name: env.action_space(name).sample() for name in env.agents}
 
 
-def play(env: ParallelWorld, seed: int | None, steps: int = 60) -> list[object]:
+def play(env: WorldParallelEnv, seed: int | None, steps: int = 60) -> list[object]:
     """All numbers that an epoch gives, with actions that depend on the seed of their spaces."""
     for number, name in enumerate(env.possible_agents):
         env.action_space(name).seed(number)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fmarl.errors import BadInput
 from fmarl.worlds.check import check_world
 from fmarl.worlds.gymnasium_world import gymnasium_world
-from fmarl.worlds.spaces import action_form, derived_seed, observation_form, read_observation
+from fmarl.worlds.spaces import action_decoder, derived_seed, observation_encoder, read_observation
 from fmarl.worlds.world import Step, World
 
 
@@ -198,7 +198,7 @@ def test_observation_spaces_that_do_not_fit_are_refused(space):
 @pytest.mark.parametrize("high", [[np.inf, np.inf], [1.0, np.inf]])
 def test_actions_without_bounds_are_refused_with_a_fix(high):
     space = spaces.Box(np.array([-1.0, -1.0]), np.array(high), dtype=np.float64)
-    assert "RescaleAction" in refusal(lambda: action_form(space))
+    assert "RescaleAction" in refusal(lambda: action_decoder(space))
 
 
 def test_copies_made_before_one_fails_are_closed():
@@ -276,7 +276,7 @@ FLATTENED = [
 @pytest.mark.parametrize("space", FLATTENED, ids=str)
 def test_observations_are_flattened_as_gymnasium_does(space):
     space.seed(0)
-    form = observation_form(space)
+    form = observation_encoder(space)
     assert form.size == spaces.flatdim(space)
     for _ in range(20):
         value = space.sample()
@@ -302,7 +302,7 @@ def test_observations_are_flattened_as_gymnasium_does(space):
     ],
 )
 def test_observations_that_are_not_of_their_space_are_refused(space, value):
-    form = observation_form(space)
+    form = observation_encoder(space)
     assert "agent 3" in refusal(lambda: read_observation(form, value, "agent 3"))
 
 
@@ -312,22 +312,22 @@ def test_observations_that_are_not_of_their_space_are_refused(space, value):
 )
 def test_decoded_actions_are_always_of_their_space(row, kind):
     space = spaces.Box(0, 200, (2, 2), kind)
-    action = action_form(space).decode(np.array(row, dtype=np.float32))
+    action = action_decoder(space).decode(np.array(row, dtype=np.float32))
     assert space.contains(action)
 
 
 def test_the_widest_box_can_be_crossed():
     widest = np.finfo(np.float64).max
-    decode = action_form(spaces.Box(-widest, widest, (3,), np.float64)).decode
+    decode = action_decoder(spaces.Box(-widest, widest, (3,), np.float64)).decode
     ends = decode(np.array([-1, 0, 1], dtype=np.float32))
     assert ends.tolist() == [-widest, 0.0, widest]
 
 
 def test_choices_start_where_their_space_does():
-    form = action_form(spaces.Discrete(3, start=5))
+    form = action_decoder(spaces.Discrete(3, start=5))
     assert form.num_actions == 3
     assert [form.decode(np.array([k], dtype=np.float32)) for k in range(3)] == [5, 6, 7]
 
 
 def test_more_choices_than_float32_can_count_are_refused():
-    assert "choices" in refusal(lambda: action_form(spaces.Discrete(2**24 + 1)))
+    assert "choices" in refusal(lambda: action_decoder(spaces.Discrete(2**24 + 1)))

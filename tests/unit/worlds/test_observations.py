@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.worlds.sumo import observations as sensing
+from fmarl.worlds.sumo import observations as observations
 from fmarl.worlds.sumo.loop import ORDER, Loop, flow_placement
 from fmarl.worlds.sumo.roads import compiled_network, figure_eight_road
 from fmarl.worlds.sumo.vehicles import FlowDriver, VehicleType
 
 POSITIONS = np.array([0.1, 0.4, 0.9])
 SPEEDS = np.array([0.5, 0.25, 0.0])
-NEIGHBOURS = sensing.loop_neighbours(3, [0, 2])
+NEIGHBOURS = observations.loop_neighbours(3, [0, 2])
 
 
 def test_the_absolute_state_is_own_then_ahead_then_behind():
-    columns = sensing.absolute_columns(NEIGHBOURS, 3)
-    rows = sensing.absolute_state(POSITIONS, SPEEDS, columns)
+    columns = observations.absolute_columns(NEIGHBOURS, 3)
+    rows = observations.absolute_state(POSITIONS, SPEEDS, columns)
     assert rows.dtype == np.float32
     assert rows == pytest.approx(
         np.array([[0.1, 0.5, 0.4, 0.25, 0.9, 0.0], [0.9, 0.0, 0.1, 0.5, 0.4, 0.25]]), abs=1e-7
@@ -24,35 +24,35 @@ def test_the_absolute_state_is_own_then_ahead_then_behind():
 
 
 def test_the_relative_state_has_gaps_that_wrap_around_the_loop():
-    rows = sensing.relative_state(POSITIONS, SPEEDS, NEIGHBOURS, vehicle_length=0.05)
+    rows = observations.relative_state(POSITIONS, SPEEDS, NEIGHBOURS, vehicle_length=0.05)
     assert rows[0] == pytest.approx([0.1, 0.5, -0.25, 0.25, 0.5, 0.15], abs=1e-6)
     assert rows[1] == pytest.approx([0.9, 0.0, 0.5, 0.15, -0.25, 0.45], abs=1e-6)
 
 
 def test_on_an_open_road_missing_neighbours_get_the_ends_of_it():
-    assert sensing.lane_state(0.5, 0.25, None, None, 0.1) == (0.5, 0.25, 1.0, 1.0, 0.0, 0.0)
-    assert sensing.gap_state(0.5, 0.25, None, None, 0.1) == (0.5, 0.25, 0.75, 1.0, 0.25, 1.0)
-    both = sensing.lane_state(0.5, 0.25, (0.125, 0.5), (0.25, 0.75), 0.125)
+    assert observations.lane_state(0.5, 0.25, None, None, 0.1) == (0.5, 0.25, 1.0, 1.0, 0.0, 0.0)
+    assert observations.gap_state(0.5, 0.25, None, None, 0.1) == (0.5, 0.25, 0.75, 1.0, 0.25, 1.0)
+    both = observations.lane_state(0.5, 0.25, (0.125, 0.5), (0.25, 0.75), 0.125)
     assert both == (0.5, 0.25, 0.75, 0.5, 0.125, 0.75)
 
 
 def test_rewards_by_hand():
-    assert sensing.normalised_average_speed([0.0, 10.0], 20.0) == 0.25
-    assert sensing.normalised_average_speed([], 20.0) == 0.0
-    assert sensing.desired_velocity([0.0, 0.0], 20.0) == 0.0
-    missed_half = sensing.desired_velocity([10.0, 10.0], 20.0)
+    assert observations.normalised_average_speed([0.0, 10.0], 20.0) == 0.25
+    assert observations.normalised_average_speed([], 20.0) == 0.0
+    assert observations.desired_velocity([0.0, 0.0], 20.0) == 0.0
+    missed_half = observations.desired_velocity([10.0, 10.0], 20.0)
     assert missed_half == pytest.approx(0.5)
-    assert sensing.desired_velocity([60.0, 60.0], 20.0) == 0.0  # never negative
+    assert observations.desired_velocity([60.0, 60.0], 20.0) == 0.0  # never negative
 
 
 def test_actions_are_cut_to_one_and_nothing_else_passes():
     action = np.array([[0.5], [7.0], [-7.0]], dtype=np.float32)
-    assert sensing.checked_actions(action, 3) == [0.5, 1.0, -1.0]
+    assert observations.clip_actions(action, 3) == [0.5, 1.0, -1.0]
     for bad in (np.nan, np.inf, -np.inf):
         with pytest.raises(BadInput, match="agent 1"):
-            sensing.checked_actions(np.array([[0.0], [bad]], dtype=np.float32), 2)
+            observations.clip_actions(np.array([[0.0], [bad]], dtype=np.float32), 2)
     with pytest.raises(BadInput, match="shape"):
-        sensing.checked_actions(np.zeros((2, 1), dtype=np.float32), 3)
+        observations.clip_actions(np.zeros((2, 1), dtype=np.float32), 3)
 
 
 def test_flows_driver_by_hand():
@@ -77,7 +77,7 @@ def test_a_vehicle_type_says_its_numbers_to_sumo():
         VehicleType(accel=-1.0).to_xml("car", 30.0)
 
 
-LOOP = Loop.of(compiled_network(figure_eight_road()))
+LOOP = Loop.measure(compiled_network(figure_eight_road()))
 
 
 def test_fourteen_starts_are_flows():

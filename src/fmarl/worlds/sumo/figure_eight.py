@@ -40,7 +40,7 @@ from jaxtyping import Float, Float32
 
 from fmarl.errors import BadInput, require, require_positive
 from fmarl.settings_io import with_changes
-from fmarl.worlds.sumo import observations as sensing
+from fmarl.worlds.sumo import observations
 from fmarl.worlds.sumo.loop import ORDER, Loop, flow_placement, lap_from, loop_traffic
 from fmarl.worlds.sumo.roads import Road, compiled_network, figure_eight_road
 from fmarl.worlds.sumo.session import SumoSession
@@ -69,7 +69,7 @@ class FigureEight:
     max_accel: float = 1.5
     """m/s² that an action of 1 asks for, and one of −1 brakes with."""
     learner_speed_mode: int = 1
-    """SUMO's checks for learners (`driving.SPEED_MODES`)."""
+    """SUMO's checks for learners (`vehicles.py`)."""
     human_speed_mode: int = 31
     """SUMO's checks for the others."""
     controlled: bool = True
@@ -90,11 +90,9 @@ class FigureEight:
     epoch_steps: int = 1500
 
     def road(self) -> Road:
-        """The road of these options."""
         return figure_eight_road(radius=self.radius, speed_limit=self.speed_limit)
 
     def learning_vehicles(self) -> tuple[int, ...]:
-        """Numbers of the vehicles that learn."""
         if self.learners is None:
             return tuple(range(1, self.num_vehicles, 2))
         return self.learners
@@ -123,10 +121,10 @@ def make(preset: str = "zju", **options: object) -> "FigureEightWorld":
 
 def parallel_env(preset: str = "zju", **options: object) -> "ParallelEnv":
     """The world as a PettingZoo environment, in a process of its own: there may be several."""
-    from fmarl.worlds.as_pettingzoo import parallel_env as view
+    from fmarl.worlds.as_pettingzoo import WorldParallelEnv
     from fmarl.worlds.remote import RemoteWorld
 
-    return view(lambda: RemoteWorld("figure-eight", preset=preset, **options))
+    return WorldParallelEnv(RemoteWorld("figure-eight", preset=preset, **options))
 
 
 class FigureEightWorld:
@@ -136,14 +134,14 @@ class FigureEightWorld:
         _check(options)
         self.options = options
         network = compiled_network(options.road())
-        self._loop = Loop.of(network)
+        self._loop = Loop.measure(network)
         self._learners = options.learning_vehicles()
         self._names = [f"vehicle_{number}" for number in range(options.num_vehicles)]
         self._controlled = (
             [(self._names[i], i) for i in self._learners] if options.controlled else []
         )
-        self._neighbours = sensing.loop_neighbours(options.num_vehicles, self._learners)
-        self._columns = sensing.absolute_columns(self._neighbours, options.num_vehicles)
+        self._neighbours = observations.loop_neighbours(options.num_vehicles, self._learners)
+        self._columns = observations.absolute_columns(self._neighbours, options.num_vehicles)
         self._gain = options.max_accel * options.step_seconds
         self._per_limit = 1 / options.speed_limit
         self._reach = options.speed_limit * options.step_seconds / self._loop.length
@@ -152,7 +150,7 @@ class FigureEightWorld:
         self.spec = WorldSpec(
             name="figure-eight",
             num_agents=len(self._learners),
-            observation_size=sensing.STATE_SIZE,
+            observation_size=observations.STATE_SIZE,
             num_actions=1,
             epoch_steps=options.epoch_steps,
         )
@@ -177,7 +175,7 @@ class FigureEightWorld:
 
     def step(self, action: np.ndarray) -> Step:
         """Every learner accelerates or brakes; SUMO moves everybody."""
-        wanted = sensing.checked_actions(action, len(self._learners))
+        wanted = observations.clip_actions(action, len(self._learners))
         if self._steps_left <= 0:
             raise BadInput("a step after the end of an epoch is not allowed: reset first.")
         crashed = self._drive(wanted)
@@ -201,7 +199,6 @@ class FigureEightWorld:
         return np.array(rows, dtype=np.float32)
 
     def close(self) -> None:
-        """End the simulation."""
         self._session.close()
 
     def __enter__(self) -> "FigureEightWorld":
@@ -214,9 +211,9 @@ class FigureEightWorld:
         """One step of the simulation; whether somebody crashed in it."""
         if self.options.renews_routes:
             self._renew_routes()
-        command, speeds, gain = self._session.command, self._speeds, self._gain
+        set_speed, speeds, gain = self._session.set_speed, self._speeds, self._gain
         for (vehicle, index), action in zip(self._controlled, wanted, strict=False):
-            command(vehicle, max(speeds[index] + action * gain, 0.0))
+            set_speed(vehicle, max(speeds[index] + action * gain, 0.0))
         if self.options.human_driver is not None:
             self._drive_humans(self.options.human_driver)
         crashed = self._session.advance() > 0
@@ -229,14 +226,14 @@ class FigureEightWorld:
 
     def _observe(self) -> Observation:
         if self.options.state == "absolute":
-            return sensing.absolute_state(self._places, self._scaled_speeds, self._columns)
-        length = self.options.learner_type.length / self._loop.length
-        return sensing.relative_state(self._places, self._scaled_speeds, self._neighbours, length)
+            return observations.absolute_state(self._places, self._scaled_speeds, self._columns)
+        length, speeds = self.options.learner_type.length / self._loop.length, self._scaled_speeds
+        return observations.relative_state(self._places, speeds, self._neighbours, length)
 
     def _reward(self) -> float:
         if self.options.reward == "nas":
-            return sensing.normalised_average_speed(self._speeds, self.options.speed_limit)
-        return sensing.desired_velocity(self._speeds, self.options.target_speed)
+            return observations.normalised_average_speed(self._speeds, self.options.speed_limit)
+        return observations.desired_velocity(self._speeds, self.options.target_speed)
 
     def _starts(self, random: np.random.Generator) -> Float[np.ndarray, " vehicle"]:
         even = flow_placement(self._loop, self.options.num_vehicles)
@@ -270,7 +267,7 @@ class FigureEightWorld:
         inside = self._loop.is_junction(places)
         for number, name in enumerate(self._names):
             if number not in self._learners:
-                self._session.command(name, -1.0 if inside[number] else max(wanted[number], 0.0))
+                self._session.set_speed(name, -1.0 if inside[number] else max(wanted[number], 0.0))
 
 
 def _check(options: FigureEight) -> None:

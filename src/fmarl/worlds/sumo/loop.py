@@ -32,7 +32,7 @@ class Loop(NamedTuple):
     edge_lengths: Float[np.ndarray, " edge"]
 
     @classmethod
-    def of(cls, network: Path) -> "Loop":
+    def measure(cls, network: Path) -> "Loop":
         """Measure a compiled figure eight."""
         lanes = lane_lengths(network)
         edges = np.array([lanes[f"{name}_0"] for name in ORDER])

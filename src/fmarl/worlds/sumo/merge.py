@@ -41,7 +41,7 @@ from jaxtyping import Bool, Float32
 
 from fmarl.errors import BadInput, require
 from fmarl.settings_io import with_changes
-from fmarl.worlds.sumo import observations as sensing
+from fmarl.worlds.sumo import observations
 from fmarl.worlds.sumo.merge_options import (
     EDGES,
     HIGHWAY,
@@ -58,7 +58,7 @@ from fmarl.worlds.world import Observation, Step, WorldSpec
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
 
-ABSENT = (0.0,) * sensing.STATE_SIZE
+ABSENT = (0.0,) * observations.STATE_SIZE
 """The row of an agent without a vehicle."""
 
 LOOK_AHEAD = 200.0
@@ -87,20 +87,20 @@ class MergeWorld:
         self.options = options
         network = compiled_network(options.road())
         self._to_exit = distances_to_exit(lane_lengths(network))
-        self._way = self._to_exit[HIGHWAY[0]]
+        self._road_length = self._to_exit[HIGHWAY[0]]
         self._gain = options.max_accel * options.step_seconds
-        self._nobody = np.zeros(options.num_learners, dtype=bool)
+        self._none = np.zeros(options.num_learners, dtype=bool)
         self.spec = WorldSpec(
             name="merge",
             num_agents=options.num_learners,
-            observation_size=sensing.STATE_SIZE,
+            observation_size=observations.STATE_SIZE,
             num_actions=1,
             epoch_steps=options.epoch_steps,
         )
         self._steps_left = 0
         self._session = SumoSession(network, step_seconds=options.step_seconds)
         self._speed_of = self._session.speed_of
-        self._see = self._seer()
+        self._observe_one = self._make_observer()
         self._step_seconds = options.step_seconds
         self._edge_speed = self._session.function("edge", "getLastStepMeanSpeed")
         self._edge_count = self._session.function("edge", "getLastStepVehicleNumber")
@@ -112,11 +112,11 @@ class MergeWorld:
         self._random = np.random.default_rng(seed)
         self.replacements: list[Replacement] = []
         self._vehicles: list[str | None] = [None] * self.options.num_learners
-        self._vacant: deque[int] = deque()
+        self._free_agents: deque[int] = deque()
         self._session.load(merge_traffic(self.options), seed=seed % 2**31)
         for _ in range(self.options.warm_up_steps):
             self._session.advance()
-            self._welcome()
+            self._assign_departed()
         self._draw_learners()
         self._steps_left = self.options.epoch_steps
         self._rows = self._observe()
@@ -124,7 +124,7 @@ class MergeWorld:
 
     def step(self, action: np.ndarray) -> Step:
         """Every learner on the road accelerates or brakes; SUMO moves everybody."""
-        wanted = sensing.checked_actions(action, self.options.num_learners)
+        wanted = observations.clip_actions(action, self.options.num_learners)
         if self._steps_left <= 0:
             raise BadInput("a step after the end of an epoch is not allowed: reset first.")
         present, before = self._present, self._rows
@@ -136,8 +136,8 @@ class MergeWorld:
             successor=self._successor(before, present, gone),
             reward=present * np.float32(0.0 if crashed else self._reward()),
             present=present,
-            terminated=present if crashed else self._nobody,
-            truncated=present if cut_off else self._only(gone) if not crashed else self._nobody,
+            terminated=present if crashed else self._none,
+            truncated=present if cut_off else self._mask(gone) if not crashed else self._none,
             over=self._steps_left == 0,
         )
 
@@ -162,7 +162,6 @@ class MergeWorld:
         return np.array(rows, dtype=np.float32)
 
     def close(self) -> None:
-        """End the simulation."""
         self._session.close()
 
     def __enter__(self) -> "MergeWorld":
@@ -178,40 +177,40 @@ class MergeWorld:
             if self.options.controlled:
                 self._command(wanted)
             crashed = self._session.advance() > 0
-            gone += self._farewell()
-            self._welcome()
+            gone += self._drop_arrived()
+            self._assign_departed()
             self._rows = self._observe()
             if crashed:
                 break
         return crashed, gone
 
     def _command(self, wanted: list[float]) -> None:
-        command, gain = self._session.command, self._gain
+        set_speed, gain = self._session.set_speed, self._gain
         for name, speed, action in zip(self._vehicles, self._speeds, wanted, strict=True):
             if name is not None:
-                command(name, max(speed + action * gain, 0.0))
+                set_speed(name, max(speed + action * gain, 0.0))
 
-    def _only(self, agents: list[int]) -> Bool[np.ndarray, " agent"]:
+    def _mask(self, agents: list[int]) -> Bool[np.ndarray, " agent"]:
         if not agents:
-            return self._nobody
-        mask = self._nobody.copy()
+            return self._none
+        mask = self._none.copy()
         mask[agents] = True
         return mask
 
-    def _farewell(self) -> list[int]:
+    def _drop_arrived(self) -> list[int]:
         """Agents whose vehicles have left the road in this step."""
         gone = [self._vehicles.index(name) for name in self._arrived() if name in self._vehicles]
         for agent in gone:
             self._vehicles[agent] = None
-            self._vacant.append(agent)
-            self._note_presence()
+            self._free_agents.append(agent)
+            self._update_present()
         return gone
 
-    def _welcome(self) -> None:
+    def _assign_departed(self) -> None:
         """Vehicles that have entered in this step: they learn if an agent waits for one."""
         for name in self._departed():
-            if self._vacant:
-                agent = self._vacant.popleft()
+            if self._free_agents:
+                agent = self._free_agents.popleft()
                 self._assign(agent, name)
                 step = self.options.epoch_steps - self._steps_left
                 self.replacements.append(Replacement(step, agent, name))
@@ -223,16 +222,16 @@ class MergeWorld:
         names = sorted(self._session.api.vehicle.getIDList())
         count = min(len(names), self.options.num_learners)
         drawn = [names[i] for i in self._random.choice(len(names), count, replace=False)]
-        self._remaining = [self._way] * self.options.num_learners
+        self._remaining = [self._road_length] * self.options.num_learners
         self._speeds = [0.0] * self.options.num_learners
         for agent, name in enumerate(sorted(drawn, key=self._metres_to_exit)):
             self._assign(agent, name)
-        self._vacant.extend(range(count, self.options.num_learners))
-        self._note_presence()
+        self._free_agents.extend(range(count, self.options.num_learners))
+        self._update_present()
 
     def _assign(self, agent: int, name: str) -> None:
         self._vehicles[agent] = name
-        self._note_presence()
+        self._update_present()
         options, set_mode = self.options, self._session.api.vehicle.setSpeedMode
         set_mode(
             name, options.learner_speed_mode if options.controlled else options.human_speed_mode
@@ -241,7 +240,7 @@ class MergeWorld:
         self._remaining[agent] = self._metres_to_exit(name)
         self._remaining[agent] += self._speed_of(name) * self.options.step_seconds
 
-    def _note_presence(self) -> None:
+    def _update_present(self) -> None:
         self._present = np.array([name is not None for name in self._vehicles])
 
     def _metres_to_exit(self, name: str) -> float:
@@ -254,31 +253,32 @@ class MergeWorld:
             if name is not None:
                 self._speeds[agent] = speed = self._speed_of(name)
                 self._remaining[agent] = left = self._remaining[agent] - speed * self._step_seconds
-                rows[agent] = self._see(name, left, speed)
+                rows[agent] = self._observe_one(name, left, speed)
         return np.array(rows, dtype=np.float32)
 
-    def _seer(self) -> Callable[[str, float, float], tuple[float, ...]]:
+    def _make_observer(self) -> Callable[[str, float, float], tuple[float, ...]]:
         """What one driver sees, as a function with its constants at hand: it is the inner loop."""
-        options, per_way, per_limit = self.options, 1 / self._way, 1 / self.options.speed_limit
+        options = self.options
+        per_length, per_limit = 1 / self._road_length, 1 / options.speed_limit
         speed_of = self._session.speed_of
         ahead_of = self._session.function("vehicle", "getLeader")
         behind_of = self._session.function("vehicle", "getFollower")
-        min_gap, length = options.vehicle_type.min_gap, options.vehicle_type.length * per_way
-        state = sensing.gap_state if options.state == "relative" else sensing.lane_state
+        min_gap, length = options.vehicle_type.min_gap, options.vehicle_type.length * per_length
+        state = observations.gap_state if options.state == "relative" else observations.lane_state
 
         def neighbour(found: tuple[str, float] | None) -> tuple[float, float] | None:
             if not found or not found[0]:
                 return None
-            return (found[1] + min_gap) * per_way, speed_of(found[0]) * per_limit
+            return (found[1] + min_gap) * per_length, speed_of(found[0]) * per_limit
 
-        def see(name: str, remaining: float, speed: float) -> tuple[float, ...]:
+        def observe(name: str, remaining: float, speed: float) -> tuple[float, ...]:
             ahead, behind = (
                 neighbour(ahead_of(name, LOOK_AHEAD)),
                 neighbour(behind_of(name, LOOK_AHEAD)),
             )
-            return state(1 - remaining * per_way, speed * per_limit, ahead, behind, length)
+            return state(1 - remaining * per_length, speed * per_limit, ahead, behind, length)
 
-        return see
+        return observe
 
     def _reward(self) -> float:
         if self.options.reward == "nas":
@@ -287,12 +287,12 @@ class MergeWorld:
             vehicles = sum(counts)
             return total / (vehicles * self.options.speed_limit) if vehicles else 0.0
         names = self._session.api.vehicle.getIDList()
-        return sensing.desired_velocity(self._session.speeds(names), self.options.target_speed)
+        return observations.desired_velocity(self._session.speeds(names), self.options.target_speed)
 
 
 def parallel_env(preset: str = "zju", **options: object) -> "ParallelEnv":
     """The world as a PettingZoo environment, in a process of its own: there may be several."""
-    from fmarl.worlds.as_pettingzoo import parallel_env as view
+    from fmarl.worlds.as_pettingzoo import WorldParallelEnv
     from fmarl.worlds.remote import RemoteWorld
 
-    return view(lambda: RemoteWorld("merge", preset=preset, **options))
+    return WorldParallelEnv(RemoteWorld("merge", preset=preset, **options))

@@ -35,7 +35,7 @@ class Merge:
     max_accel: float = 1.5
     """m/s² that an action of 1 asks for, and one of −1 brakes with."""
     learner_speed_mode: int = 1
-    """SUMO's checks for learners (`driving.SPEED_MODES`)."""
+    """SUMO's checks for learners (`vehicles.py`)."""
     human_speed_mode: int = 9
     """SUMO's checks for the others. 9 keeps about 50 vehicles on the road, as the paper says; with
     31 there are 60, which hardly move, with 1 about 40."""
@@ -57,7 +57,6 @@ class Merge:
     """Actions in an epoch."""
 
     def road(self) -> Road:
-        """The road of these options."""
         return merge_road(
             before=self.before,
             after=self.after,
@@ -108,14 +107,14 @@ def merge_traffic(options: Merge) -> str:
     return (
         f"<routes>{options.vehicle_type.to_xml('car', options.speed_limit)}"
         f'<route id="highway" edges="{highway}"/><route id="ramp" edges="{ramp}"/>'
-        + "".join(_standing(number, *place) for number, place in enumerate(options.start_places))
+        + "".join(_parked(number, *place) for number, place in enumerate(options.start_places))
         + flow.format("highway", options.highway_per_hour, options.highway_entry_speed)
         + flow.format("ramp", options.ramp_per_hour, options.ramp_entry_speed)
         + "</routes>"
     )
 
 
-def _standing(number: int, edge: str, metres: float) -> str:
+def _parked(number: int, edge: str, metres: float) -> str:
     """A vehicle that is there from the start, with a route to the exit."""
     arm = next((arm for arm in (HIGHWAY, RAMP) if edge in arm), None)
     if arm is None or edge[0] == ":":

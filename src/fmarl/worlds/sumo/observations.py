@@ -117,7 +117,7 @@ def desired_velocity(speeds: Sequence[float], target: float) -> float:
     return max(wanted - missed, 0.0) / (wanted + float(np.finfo(np.float32).eps))
 
 
-def checked_actions(action: np.ndarray, num_agents: int) -> list[float]:
+def clip_actions(action: np.ndarray, num_agents: int) -> list[float]:
     """One number per agent, cut to −1 … 1; a NaN or an infinity never reaches the simulation."""
     if action.shape != (num_agents, 1):
         raise BadInput(

@@ -22,7 +22,7 @@ class SumoSession:
 
     _is_open = False  # libsumo's own limit, so it is the class's and not the instance's
 
-    def __init__(self, network: Path, *, step_seconds: float, options: Sequence[str] = ()) -> None:
+    def __init__(self, network: Path, *, step_seconds: float) -> None:
         self._libsumo = import_libsumo()
         require(
             not SumoSession._is_open,
@@ -38,13 +38,13 @@ class SumoSession:
         )
         self._folder = tempfile.TemporaryDirectory(prefix="fmarl-sumo-")  # a route file of its own
         self._routes = Path(self._folder.name, "traffic.rou.xml")
-        self._arguments = _arguments(network, self._routes, step_seconds, options)
+        self._arguments = _arguments(network, self._routes, step_seconds)
         # Bound once: looking them up for every call would cost as much as the call itself.
         self._advance = self._libsumo.simulationStep
         self._collisions = self.function("simulation", "getCollidingVehiclesNumber")
         self.speed_of: Callable[[str], float] = self.function("vehicle", "getSpeed")
         """Speed of a vehicle that is on the road, in metres per second."""
-        self.command: Callable[[str, float], None] = self.function("vehicle", "setSpeed")
+        self.set_speed: Callable[[str, float], None] = self.function("vehicle", "setSpeed")
         """Ask a vehicle to drive at a speed until told otherwise; −1 hands it back to SUMO."""
         self._started = False
         SumoSession._is_open = True
@@ -84,7 +84,6 @@ class SumoSession:
         return [speed_of(vehicle) for vehicle in vehicles]
 
     def close(self) -> None:
-        """End the simulation and remove its files."""
         if self._started:
             self._libsumo.close()
             self._started = False
@@ -112,17 +111,7 @@ def import_libsumo() -> ModuleType:
     return libsumo
 
 
-def sumo_version() -> str:
-    """Version of the installed libsumo, for the record of a run."""
-    from importlib.metadata import version
-
-    import_libsumo()
-    return version("libsumo")
-
-
-def _arguments(
-    network: Path, routes: Path, step_seconds: float, options: Sequence[str]
-) -> list[str]:
+def _arguments(network: Path, routes: Path, step_seconds: float) -> list[str]:
     """SUMO's command line, without its seed.
 
     Collisions are detected also inside junctions and counted on contact; the vehicles stay, so the
@@ -140,7 +129,7 @@ def _arguments(
         "--no-warnings": "true",
         "--xml-validation": "never",
     }
-    return [word for pair in fixed.items() for word in pair] + list(options)
+    return [word for pair in fixed.items() for word in pair]
 
 
 def _first_line(error: Exception) -> str:

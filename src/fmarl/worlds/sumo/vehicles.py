@@ -1,6 +1,9 @@
-"""How vehicles drive: their types, Flow's noisy human, and what a learner's action commands.
+"""How vehicles drive: SUMO's types and Flow's noisy human. Nothing here talks to SUMO.
 
-Pure functions of arrays and text; nothing here talks to SUMO.
+A speed mode says which of SUMO's checks a vehicle keeps, as the sum of 1 (safe speed), 2
+(acceleration), 4 (deceleration), 8 (right of way) and 16 (red lights). 1 brakes for who is ahead
+but does not yield at a crossing: brakes are forced, and a collision is possible. 31, all of them,
+is SUMO's own driver.
 """
 
 from dataclasses import dataclass
@@ -9,18 +12,6 @@ import numpy as np
 from jaxtyping import Float
 
 from fmarl.errors import require_positive
-
-SPEED_MODES = {
-    "aggressive": 0,
-    "safe": 1,
-    "no-collide": 7,
-    "yield": 9,
-    "right-of-way": 25,
-    "all-checks": 31,
-}
-"""Which of SUMO's checks a vehicle keeps: 1 safe speed, 2 acceleration, 4 deceleration, 8 right of
-way, 16 red lights. `safe` brakes for who is ahead but does not yield at a crossing: brakes are
-forced, and a collision is possible. `all-checks` is SUMO's own driver."""
 
 
 @dataclass(frozen=True, kw_only=True)

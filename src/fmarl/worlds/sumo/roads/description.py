@@ -110,13 +110,8 @@ def merge_road(
     """
     require_positive(before=before, after=after, ramp=ramp, inflow=inflow, speed_limit=speed_limit)
     slope = math.sqrt(0.5)
-    outer, inner = (
-        (before - (ramp + inflow) * slope, -(ramp + inflow) * slope),
-        (
-            before - ramp * slope,
-            -ramp * slope,
-        ),
-    )
+    outer = (before - (ramp + inflow) * slope, -(ramp + inflow) * slope)
+    inner = (before - ramp * slope, -ramp * slope)
     return Road(
         name="merge",
         speed_limit=speed_limit,

@@ -45,10 +45,8 @@ def compile_network(road: Road, folder: Path) -> Path:
         for name, text in _sources(road).items():
             Path(scratch, name).write_text(text)
         _netconvert(road, Path(scratch))
-        finished = Path(scratch, "finished.net.xml")
-        finished.write_text(_without_comments(Path(scratch, "out.net.xml").read_text()))
         temporary = target.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_bytes(finished.read_bytes())
+        temporary.write_text(_without_comments(Path(scratch, "out.net.xml").read_text()))
         temporary.replace(target)  # two processes may compile the same road at once
     return target
 
@@ -85,17 +83,8 @@ def _cache() -> Path:
 
 
 def _netconvert(road: Road, scratch: Path) -> None:
-    sources = [
-        "-n",
-        "road.nod.xml",
-        "-e",
-        "road.edg.xml",
-        "-x",
-        "road.con.xml",
-        "-o",
-        "out.net.xml",
-    ]
-    command = [_netconvert_binary(), *sources, *_options(road)]
+    sources = "-n road.nod.xml -e road.edg.xml -x road.con.xml -o out.net.xml"
+    command = [_netconvert_binary(), *sources.split(), *_options(road)]
     done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = " ".join((done.stderr or done.stdout).split())[:200]
