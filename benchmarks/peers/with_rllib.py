@@ -18,7 +18,7 @@ from ray.rllib.env.wrappers.pettingzoo_env import (  # type: ignore[import-not-f
 from ray.tune.registry import register_env  # type: ignore[import-not-found]
 from turns import serve
 
-from fmarl.worlds.as_pettingzoo import parallel_env
+from fmarl.worlds.as_pettingzoo import WorldParallelEnv
 from fmarl.worlds.registry import make_world
 
 SLOT_STEPS = 250
@@ -57,7 +57,7 @@ def algorithm() -> Any:
 
 
 def _road() -> Any:
-    return parallel_env(lambda: make_world("figure-eight"))
+    return WorldParallelEnv(make_world("figure-eight"))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from stable_baselines3 import PPO  # type: ignore[import-not-found]
 from stable_baselines3.common.logger import configure  # type: ignore[import-not-found]
 from turns import serve
 
-from fmarl.worlds.as_pettingzoo import parallel_env
+from fmarl.worlds.as_pettingzoo import WorldParallelEnv
 from fmarl.worlds.registry import make_world
 
 DISCOUNT = 0.9
@@ -52,7 +52,7 @@ class Lockstep:
     """All learners in one world."""
 
     def __init__(self) -> None:
-        self.env = parallel_env(lambda: make_world("figure-eight"))
+        self.env = WorldParallelEnv(make_world("figure-eight"))
         self.models = {
             name: learner(self.env.observation_space(name), self.env.action_space(name))
             for name in self.env.possible_agents

@@ -91,7 +91,7 @@ def from_plain(kind: type[Settings], given: object, where: str = "settings") -> 
     return _record(kind, given, None)
 
 
-def with_changes(base: Settings, given: object, where: str = "options") -> Settings:
+def with_changes(base: Settings, given: object, where: str = "settings") -> Settings:
     """The same record with some fields changed; a nested record takes a table of its fields.
 
     >>> from fmarl.worlds.sumo.vehicles import VehicleType

@@ -16,11 +16,9 @@ from fmarl.errors import BadInput
 
 @runtime_checkable
 class Command(Protocol):
-    """A subcommand: a record of its options that can be run."""
+    """A subcommand: a record of its options that can be run, which gives the exit code."""
 
-    def run(self) -> int:
-        """Do it, and return the exit code."""
-        ...
+    def run(self) -> int: ...
 
 
 COMMANDS: dict[str, str] = {

@@ -1,7 +1,8 @@
 """`fmarl topology`: how fast a graph of agents agrees with each weighting, and what it costs."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tyro
 
@@ -22,31 +23,6 @@ from fmarl.topology import (
     paper_step_problem,
     require_connected,
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class GraphFacts:
-    """What the graph alone decides."""
-
-    num_agents: int
-    edges: list[tuple[int, int]]
-    degrees: list[int]
-    links: int
-    laplacian_eigenvalues: list[float]
-    algebraic_connectivity: float
-    largest_paper_step: float
-    largest_contracting_step: float
-    best_step: float
-    best_contraction: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Weighting:
-    """What one way of weighting neighbours leaves of their disagreement."""
-
-    disagreement_left: float
-    drift_factor: float
-    cost_per_slot: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,15 +56,14 @@ class Topology:
         if outside := paper_step_problem(graph, self.consensus_step):
             warn(outside)
         if self.plot is not None:
-            self._draw(facts, self.plot)
+            self._draw(graph, facts, self.plot)
         if self.json:
-            shown = {name: asdict(weighting) for name, weighting in weightings.items()}
-            print_json({"graph": self.graph, **asdict(facts), "weights": shown})
+            print_json({"graph": self.graph, **facts, "weights": weightings})
         else:
-            self._show(facts, weightings)
+            self._show(graph, facts, weightings)
         return 0
 
-    def _weightings(self, graph: Graph) -> dict[str, Weighting]:
+    def _weightings(self, graph: Graph) -> dict[str, dict[str, float]]:
         """What is left with each weighting; one that this graph does not allow says why."""
         found = {}
         for name, recipe in WEIGHTS.items():
@@ -100,10 +75,11 @@ class Topology:
                 warn(f"no {name} weights: {error}")
                 continue
             left = disagreement_left(rounds)
-            cost = graph.num_links * len(rounds) * self._price()
-            found[name] = Weighting(
-                disagreement_left=left, drift_factor=left**2, cost_per_slot=cost
-            )
+            found[name] = {
+                "disagreement_left": left,
+                "drift_factor": left**2,
+                "cost_per_slot": graph.num_links * len(rounds) * self._price(),
+            }
         return found
 
     def _price(self) -> float:
@@ -115,46 +91,48 @@ class Topology:
         )
         return float(prices.exchange_cost + prices.mixing_cost)
 
-    def _show(self, facts: GraphFacts, weightings: dict[str, Weighting]) -> None:
-        spectrum = " ".join(f"{value:.4f}" for value in facts.laplacian_eigenvalues)
+    def _show(
+        self, graph: Graph, facts: dict[str, Any], weightings: dict[str, dict[str, float]]
+    ) -> None:
+        spectrum = " ".join(f"{value:.4f}" for value in facts["laplacian_eigenvalues"])
         print_lines(
-            self._title(facts),
-            "edges " + " ".join(f"{i}-{j}" for i, j in facts.edges),
-            "degrees " + " ".join(map(str, facts.degrees)),
+            self._title(graph),
+            "edges " + " ".join(f"{i}-{j}" for i, j in graph.edges),
+            "degrees " + " ".join(map(str, graph.degrees)),
             f"Laplacian spectrum {spectrum}",
-            f"algebraic connectivity μ2 = {facts.algebraic_connectivity:.4f}",
-            f"admissible step: paper ε < {facts.largest_paper_step:.4f}, "
-            f"contracting ε < {facts.largest_contracting_step:.4f}, "
-            f"best ε* = {facts.best_step:.4f} (leaves {facts.best_contraction:.4f} per round)",
+            f"algebraic connectivity μ2 = {facts['algebraic_connectivity']:.4f}",
+            f"admissible step: paper ε < {facts['largest_paper_step']:.4f}, "
+            f"contracting ε < {facts['largest_contracting_step']:.4f}, "
+            f"best ε* = {facts['best_step']:.4f} "
+            f"(leaves {facts['best_contraction']:.4f} per round)",
         )
-        title = f"E = {self.consensus_rounds} round(s) over {facts.links} links"
+        title = f"E = {self.consensus_rounds} round(s) over {graph.num_links} links"
         columns = ["weights", "disagreement left", "drift factor", "cost per slot"]
-        rows = [[name, *asdict(weighting).values()] for name, weighting in weightings.items()]
-        print_table(title, columns, rows)
+        print_table(title, columns, [[name, *row.values()] for name, row in weightings.items()])
 
-    def _draw(self, facts: GraphFacts, path: Path) -> None:
+    def _draw(self, graph: Graph, facts: dict[str, Any], path: Path) -> None:
         from fmarl.report.figures import draw_graph, save_figure
 
-        subtitle = f"μ2 = {facts.algebraic_connectivity:.4f}, best step ε* = {facts.best_step:.4f}"
-        figure = draw_graph(
-            facts.edges, facts.num_agents, title=self._title(facts), subtitle=subtitle
-        )
-        save_figure(figure, path)
+        connectivity, step = facts["algebraic_connectivity"], facts["best_step"]
+        subtitle = f"μ2 = {connectivity:.4f}, best step ε* = {step:.4f}"
+        title = self._title(graph)
+        save_figure(draw_graph(graph.edges, graph.num_agents, title=title, subtitle=subtitle), path)
 
-    def _title(self, facts: GraphFacts) -> str:
-        return f"{self.graph}: {facts.num_agents} agents, {len(facts.edges)} edges"
+    def _title(self, graph: Graph) -> str:
+        return f"{self.graph}: {graph.num_agents} agents, {len(graph.edges)} edges"
 
 
-def _facts(graph: Graph) -> GraphFacts:
-    return GraphFacts(
-        num_agents=graph.num_agents,
-        edges=list(graph.edges),
-        degrees=graph.degrees.tolist(),
-        links=graph.num_links,
-        laplacian_eigenvalues=laplacian_eigenvalues(graph).tolist(),
-        algebraic_connectivity=algebraic_connectivity(graph),
-        largest_paper_step=largest_paper_step(graph),
-        largest_contracting_step=largest_contracting_step(graph),
-        best_step=best_step(graph),
-        best_contraction=best_contraction(graph),
-    )
+def _facts(graph: Graph) -> dict[str, Any]:
+    """What the graph alone decides."""
+    return {
+        "num_agents": graph.num_agents,
+        "edges": list(graph.edges),
+        "degrees": graph.degrees.tolist(),
+        "links": graph.num_links,
+        "laplacian_eigenvalues": laplacian_eigenvalues(graph).tolist(),
+        "algebraic_connectivity": algebraic_connectivity(graph),
+        "largest_paper_step": largest_paper_step(graph),
+        "largest_contracting_step": largest_contracting_step(graph),
+        "best_step": best_step(graph),
+        "best_contraction": best_contraction(graph),
+    }

@@ -3,7 +3,6 @@
 Importing this file imports PettingZoo; nothing else in `fmarl.worlds` does at import.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,6 @@ from pettingzoo import ParallelEnv
 
 from fmarl.errors import BadInput
 from fmarl.worlds.world import Observation, Step, World, WorldSpec
-
-
-def parallel_env(make_world: Callable[[], World]) -> "WorldParallelEnv":
-    """PettingZoo view of a new world.
-
-    >>> from fmarl.worlds.toy import quadratic_world
-    >>> env = parallel_env(lambda: quadratic_world(2))
-    >>> observations, infos = env.reset(seed=0)
-    >>> env.agents
-    ['agent_0', 'agent_1']
-    """
-    return WorldParallelEnv(make_world())
 
 
 class WorldParallelEnv(ParallelEnv[str, np.ndarray, Any]):
@@ -36,6 +23,12 @@ class WorldParallelEnv(ParallelEnv[str, np.ndarray, Any]):
     - `present`: whether it was there to act; absent, it sees zeros and earns nothing.
     - `terminated`, `truncated`: whether its own epoch ended in this step.
     - `successor`: what its action led to, before any restart; value estimates start from here.
+
+    >>> from fmarl.worlds.toy import quadratic_world
+    >>> env = WorldParallelEnv(quadratic_world(2))
+    >>> observations, infos = env.reset(seed=0)
+    >>> env.agents
+    ['agent_0', 'agent_1']
     """
 
     render_mode = None

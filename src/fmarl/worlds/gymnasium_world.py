@@ -98,7 +98,6 @@ class GymnasiumWorld:
         return np.stack(rows)
 
     def step(self, action: np.ndarray) -> Step:
-        """Let every agent act in its own copy."""
         require_running(self._steps_left)
         rows = check_action(self.spec, action)
         steps_left, self._steps_left = self._steps_left - 1, 0  # nothing goes on from half a step

@@ -95,7 +95,6 @@ class PettingZooWorld:
         return observation
 
     def step(self, action: np.ndarray) -> Step:
-        """Let every agent that is there act at once."""
         require_running(self._steps_left)
         rows = check_action(self.spec, action)
         steps_left, self._steps_left = self._steps_left - 1, 0  # nothing goes on from half a step

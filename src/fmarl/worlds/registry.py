@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fmarl.errors import BadInput, did_you_mean
+from fmarl.settings_io import refuse_unknown
 from fmarl.worlds.gymnasium_world import gymnasium_world
 from fmarl.worlds.pettingzoo_world import pettingzoo_world
 from fmarl.worlds.sumo import figure_eight, merge
@@ -40,7 +41,7 @@ def make_world(word: str, **options: Any) -> World:
         return FAMILIES[family](name, **options)
     if word not in WORLDS:
         raise _unknown(word)
-    _check_options(WORLDS[word], options)
+    _check_options(word, options)
     try:
         return WORLDS[word](**options)
     except (TypeError, ValueError) as problem:  # such as a word where a number belongs
@@ -62,14 +63,11 @@ def manual(word: str) -> str:
     return inspect.cleandoc(road or maker.__doc__ or "")
 
 
-def _check_options(maker: Callable[..., World], options: dict[str, Any]) -> None:
+def _check_options(word: str, options: dict[str, Any]) -> None:
     """Refuse a name that the maker does not take; makers of roads take any and check them."""
-    parameters = inspect.signature(maker).parameters
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
-        return
-    for name in options:
-        if name not in parameters:
-            raise BadInput(f"option {name!r:.40} is not known. {did_you_mean(name, parameters)}")
+    parameters = inspect.signature(WORLDS[word]).parameters
+    if all(one.kind is not inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+        refuse_unknown(options, parameters, f"options of {word}")
 
 
 def _unknown(word: str) -> BadInput:

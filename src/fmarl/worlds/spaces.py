@@ -14,7 +14,7 @@ and rewards, refused before an agent learns from them. This file runs no environ
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -200,7 +200,7 @@ def _encoder(space: "gymnasium.Space") -> ObservationEncoder:
             return _one_hot_encoder(space.nvec.ravel(), space.start.ravel())
         case Tuple():
             encoders = [_encoder(part) for part in space.spaces]
-            return _joined_encoder(encoders, lambda value: _all_of(value, len(encoders)))
+            return _joined_encoder(encoders, list)
         case Dict():
             names = list(space.spaces)
             return _joined_encoder(
@@ -240,19 +240,16 @@ def _one_hot_encoder(choices: np.ndarray, start: np.ndarray) -> ObservationEncod
 
 
 def _joined_encoder(
-    encoders: list[ObservationEncoder], parts: Callable[[Any], Iterable]
+    encoders: list[ObservationEncoder], parts: Callable[[Any], list]
 ) -> ObservationEncoder:
     def flatten(value: Any) -> np.ndarray:
-        pairs = zip(encoders, parts(value), strict=True)
+        found = parts(value)
+        if len(found) != len(encoders):
+            raise ValueError(f"{len(found)} parts where there should be {len(encoders)}")
+        pairs = zip(encoders, found, strict=True)
         return np.concatenate([encoder.flatten(part) for encoder, part in pairs])
 
     return ObservationEncoder(sum(encoder.size for encoder in encoders), flatten)
-
-
-def _all_of(value: Any, count: int) -> Any:
-    if len(value) != count:
-        raise ValueError(f"{len(value)} parts where there should be {count}")
-    return value
 
 
 def _box_decoder(space: "gymnasium.spaces.Box") -> ActionDecoder:

@@ -62,9 +62,7 @@ class World(Protocol):
     """A place to act in. Made by a function, used inside a `with`, closed on every path."""
 
     @property
-    def spec(self) -> WorldSpec:
-        """Shapes and limits."""
-        ...
+    def spec(self) -> WorldSpec: ...
 
     def reset(self, seed: int) -> Observation:
         """Begin an epoch; everything random in it derives from the seed."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.worlds.as_pettingzoo import WorldParallelEnv, parallel_env
+from fmarl.worlds.as_pettingzoo import WorldParallelEnv
 from fmarl.worlds.gymnasium_world import gymnasium_world
 from fmarl.worlds.pettingzoo_world import pettingzoo_world
 from fmarl.worlds.toy import bumpy_world, quadratic_world
@@ -50,14 +50,14 @@ def play(env: WorldParallelEnv, seed: int | None, steps: int = 60) -> list[objec
 @pytest.mark.parametrize("name", WORLDS)
 def test_pettingzoos_own_tests_pass(name):
     make = WORLDS[name]
-    parallel_api_test(parallel_env(make), num_cycles=1000)
-    parallel_seed_test(lambda: parallel_env(make))
+    parallel_api_test(WorldParallelEnv(make()), num_cycles=1000)
+    parallel_seed_test(lambda: WorldParallelEnv(make()))
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_whole_epochs_repeat_with_their_seed_and_differ_without(name):
     """PettingZoo's seed test looks at one step only: its `any` counts names, not flags."""
-    one, two = parallel_env(WORLDS[name]), parallel_env(WORLDS[name])
+    one, two = WorldParallelEnv(WORLDS[name]()), WorldParallelEnv(WORLDS[name]())
     assert play(one, 5) == play(two, 5)
     without_seed = [play(one, None), play(one, None)]
     assert without_seed == [play(two, None), play(two, None)]
@@ -69,7 +69,7 @@ def test_whole_epochs_repeat_with_their_seed_and_differ_without(name):
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_everything_seen_and_done_is_of_its_space(name):
-    env = parallel_env(WORLDS[name])
+    env = WorldParallelEnv(WORLDS[name]())
     seen, _ = env.reset(seed=0)
     for _ in range(5):
         assert all(env.observation_space(name).contains(row) for name, row in seen.items())
@@ -80,7 +80,7 @@ def test_everything_seen_and_done_is_of_its_space(name):
 
 
 def test_agents_that_restart_live_until_the_epoch_is_over():
-    env = parallel_env(lambda: gymnasium_world("CartPole-v1", num_agents=2, epoch_steps=100))
+    env = WorldParallelEnv(gymnasium_world("CartPole-v1", num_agents=2, epoch_steps=100))
     env.reset(seed=0)
     falls = 0
     for time in range(100):
@@ -97,7 +97,7 @@ def test_agents_that_restart_live_until_the_epoch_is_over():
 
 
 def test_it_introduces_itself_as_pettingzoo_asks():
-    env = parallel_env(lambda: quadratic_world(2))
+    env = WorldParallelEnv(quadratic_world(2))
     assert str(env) == "toy-quadratic"
     assert env.metadata["is_parallelizable"] is True
     assert env.render_mode is None and env.render() is None
@@ -121,7 +121,7 @@ def test_it_introduces_itself_as_pettingzoo_asks():
     ],
 )
 def test_unusable_actions_are_refused_in_one_line(actions):
-    env = parallel_env(lambda: quadratic_world(2))
+    env = WorldParallelEnv(quadratic_world(2))
     env.reset(seed=0)
     with pytest.raises(BadInput, match="not allowed") as refused:
         env.step(actions)
@@ -130,7 +130,7 @@ def test_unusable_actions_are_refused_in_one_line(actions):
 
 
 def test_steps_after_the_end_and_seeds_below_zero_are_refused():
-    env = parallel_env(lambda: quadratic_world(1, epoch_steps=1))
+    env = WorldParallelEnv(quadratic_world(1, epoch_steps=1))
     env.reset(seed=0)
     env.step({"agent_0": [0.0]})
     with pytest.raises(BadInput, match="reset"):

@@ -12,7 +12,7 @@ from mpe2 import simple_spread_v3
 from pettingzoo import ParallelEnv
 
 from fmarl.errors import BadInput
-from fmarl.worlds.as_pettingzoo import parallel_env
+from fmarl.worlds.as_pettingzoo import WorldParallelEnv
 from fmarl.worlds.check import check_world
 from fmarl.worlds.pettingzoo_world import pettingzoo_world
 from fmarl.worlds.spaces import derived_seed
@@ -200,7 +200,7 @@ def test_a_party_seen_through_pettingzoo_again_keeps_its_guests_to_the_end():
     with warnings.catch_warnings():  # PettingZoo 1.27 warns of its own old names
         warnings.simplefilter("ignore", DeprecationWarning)
         from pettingzoo.test import parallel_api_test
-    env = parallel_env(lambda: pettingzoo_world("fmarl_party"))
+    env = WorldParallelEnv(pettingzoo_world("fmarl_party"))
     parallel_api_test(env)
 
     env.reset(seed=0)

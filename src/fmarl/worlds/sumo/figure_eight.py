@@ -116,7 +116,7 @@ PRESETS: dict[str, FigureEight] = {
 def make(preset: str = "zju", **options: object) -> "FigureEightWorld":
     """The world of a preset, with some of its options changed."""
     require(preset in PRESETS, f"preset {preset!r}", f"one of {', '.join(PRESETS)}", "Pick one.")
-    return FigureEightWorld(with_changes(PRESETS[preset], options))
+    return FigureEightWorld(with_changes(PRESETS[preset], options, "options of figure-eight"))
 
 
 def parallel_env(preset: str = "zju", **options: object) -> "ParallelEnv":

@@ -33,7 +33,6 @@ class Loop(NamedTuple):
 
     @classmethod
     def measure(cls, network: Path) -> "Loop":
-        """Measure a compiled figure eight."""
         lanes = lane_lengths(network)
         edges = np.array([lanes[f"{name}_0"] for name in ORDER])
         both = edges + np.array([lanes[f"{name}_0"] for name in JUNCTIONS])
@@ -49,7 +48,6 @@ class Loop(NamedTuple):
         return edge, max(float(place - self.edge_starts[edge]), 0.0)
 
     def is_junction(self, places: Float[np.ndarray, " vehicle"]) -> Bool[np.ndarray, " vehicle"]:
-        """Which places lie inside a junction."""
         edges = self.edges_of(places)
         return places - self.edge_starts[edges] > self.edge_lengths[edges] + ROUNDING
 

@@ -76,7 +76,7 @@ class Replacement(NamedTuple):
 def make(preset: str = "zju", **options: object) -> "MergeWorld":
     """The world of a preset, with some of its options changed."""
     require(preset in PRESETS, f"preset {preset!r}", f"one of {', '.join(PRESETS)}", "Pick one.")
-    return MergeWorld(with_changes(PRESETS[preset], options))
+    return MergeWorld(with_changes(PRESETS[preset], options, "options of merge"))
 
 
 class MergeWorld:

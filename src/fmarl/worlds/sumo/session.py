@@ -23,7 +23,8 @@ class SumoSession:
     _is_open = False  # libsumo's own limit, so it is the class's and not the instance's
 
     def __init__(self, network: Path, *, step_seconds: float) -> None:
-        self._libsumo = import_libsumo()
+        self.api = import_libsumo()
+        """The module libsumo, for what is asked once per epoch and not once per step."""
         require(
             not SumoSession._is_open,
             "a second SUMO simulation in one process",
@@ -40,7 +41,7 @@ class SumoSession:
         self._routes = Path(self._folder.name, "traffic.rou.xml")
         self._arguments = _arguments(network, self._routes, step_seconds)
         # Bound once: looking them up for every call would cost as much as the call itself.
-        self._advance = self._libsumo.simulationStep
+        self._advance = self.api.simulationStep
         self._collisions = self.function("simulation", "getCollidingVehiclesNumber")
         self.speed_of: Callable[[str], float] = self.function("vehicle", "getSpeed")
         """Speed of a vehicle that is on the road, in metres per second."""
@@ -49,15 +50,10 @@ class SumoSession:
         self._started = False
         SumoSession._is_open = True
 
-    @property
-    def api(self) -> ModuleType:
-        """The module libsumo, for what is asked once per epoch and not once per step."""
-        return self._libsumo
-
     def function(self, domain: str, name: str) -> Callable[..., Any]:
         """A function of libsumo without its Python wrapper, which doubles the time of a call."""
-        inner = getattr(self._libsumo, "_libsumo", None)
-        public = getattr(getattr(self._libsumo, domain), name)
+        inner = getattr(self.api, "_libsumo", None)
+        public = getattr(getattr(self.api, domain), name)
         return getattr(inner, f"{domain}_{name}", public)
 
     def load(self, traffic: str, seed: int) -> None:
@@ -66,11 +62,11 @@ class SumoSession:
         arguments = [*self._arguments, "--seed", str(seed)]
         try:
             if self._started:
-                self._libsumo.load(arguments)
+                self.api.load(arguments)
             else:
-                self._libsumo.start(["sumo", *arguments])
+                self.api.start(["sumo", *arguments])
                 self._started = True
-        except (self._libsumo.TraCIException, self._libsumo.FatalTraCIError) as error:
+        except (self.api.TraCIException, self.api.FatalTraCIError) as error:
             raise BadInput(f"SUMO refuses the traffic: {_first_line(error)}. Change it.") from None
 
     def advance(self) -> int:
@@ -85,7 +81,7 @@ class SumoSession:
 
     def close(self) -> None:
         if self._started:
-            self._libsumo.close()
+            self.api.close()
             self._started = False
         if self._folder is not None:
             self._folder.cleanup()
