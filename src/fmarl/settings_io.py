@@ -218,7 +218,7 @@ def _value(kind: Any, value: Any, base: Any) -> Any:
     return float(value) if kind is float else value
 
 
-def _record_in(kind: Any) -> type | None:
+def _record_in(kind: Any) -> Any:
     """The record that a type is, or that it may be."""
     choices = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     return next((one for one in choices if dataclasses.is_dataclass(one)), None)

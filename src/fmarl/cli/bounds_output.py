@@ -156,7 +156,7 @@ def draw_against(setting: Setting, axis: Axis, path: Path) -> None:
         label=AXES[axis],
         here=getattr(setting, axis),
         infeasible_from=setting.initial_gradient_norm,
-        admissible=[one.plan.learning_rate <= one.largest_learning_rate for one in results],
+        admissible=[bool(one.plan.learning_rate <= one.largest_learning_rate) for one in results],
     )
     save_figure(figure, path)
 
