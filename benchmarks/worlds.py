@@ -94,7 +94,7 @@ def traci_step(*, subscribe: bool) -> float:
     options = figure_eight.PRESETS["zju"]
     network = compiled_network(options.road())
     with SumoSession(network, step_seconds=0.1) as session:  # only for its files
-        loop = Loop.of(network)
+        loop = Loop.measure(network)
         session._routes.write_text(loop_traffic(loop, flow_placement(loop, 14), options))
         traci.start([str(Path(sumo.SUMO_HOME, "bin", "sumo")), *session._arguments])
         try:

@@ -23,10 +23,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
+from fmarl.engine.session import Session
 from turns import serve
 
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.session import Session
 from fmarl.engine.train import train
 from fmarl.rollout import play as worker
 from fmarl.rollout import policy as acting
