@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from fmarl.cli.demo import METHODS
-from fmarl.web.server import PageBeside
+from fmarl.web.server import PageProcess
 
 IMAGES = Path(__file__).parent / "images"
 MERGE = "merge --method consensus --graph complete --learning-rate 1e-3 --num-epochs 20"
@@ -65,10 +65,10 @@ def main(words: Sequence[str]) -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
-        with PageBeside([demo / name for name in METHODS]) as page:
+        with PageProcess([demo / name for name in METHODS]) as page:
             for picture in PICTURES:
                 take(browser, page.address, picture)
-        with PageBeside([Path(scratch) / "merge"]) as page:
+        with PageProcess([Path(scratch) / "merge"]) as page:
             take(browser, page.address, MERGE_PICTURE)
         browser.close()
 

@@ -4,6 +4,9 @@ import difflib
 import math
 from collections.abc import Iterable
 
+BAD_INPUT = 2
+"""Exit code for input that can not be used; nothing has been changed by then."""
+
 
 class BadInput(ValueError):  # noqa: N818 — it reads as what happened
     """Input that can not be used. The command line prints it as one line and exits with code 2."""

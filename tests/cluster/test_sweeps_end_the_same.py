@@ -80,7 +80,7 @@ def test_a_killed_driver_leaves_no_process_and_a_run_that_goes_on_here(tmp_path)
     words = ["resume", str(folder), str(tmp_path / "other"), "--engine", "ray"]
     process = start(*words, mark=mark)
     read_lines_of(process, "run", "run")
-    assert marked(mark, "fmarl.launch.child_main")
+    assert marked(mark, "fmarl.launch.run_worker")
     process.kill()
     process.communicate()
     wait_until(lambda: marked(mark) == [], "the cluster and its runs are gone")

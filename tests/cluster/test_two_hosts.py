@@ -14,8 +14,7 @@ from cluster.engines import absences, in_one_process, longer, toy
 from cluster.namespaces import Host, Hosts
 from cluster.other_code import changed_copy
 from cluster.sweeps import codes, kill, read_lines_of, wait_until
-from fmarl.cli.run_commands import read_experiment_of
-from fmarl.engine.train import begin, resume
+from fmarl.engine.train import begin, read_experiment, resume
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 
@@ -64,7 +63,7 @@ def test_figure_eight_ends_with_the_bits_of_one_process(hosts: list[Host], tmp_p
 
     assert (run.returncode, complaint) == (0, "")
     assert codes(folder).count("ACTOR_STARTED") == len(codes(folder)) == ACTORS
-    alone = in_one_process(tmp_path / "alone", read_experiment_of(folder))
+    alone = in_one_process(tmp_path / "alone", read_experiment(folder))
     assert resume(folder).digest == alone.digest
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import tyro
 
 from fmarl import __version__
-from fmarl.errors import BadInput
+from fmarl.errors import BAD_INPUT, BadInput
 
 
 @runtime_checkable
@@ -38,9 +38,6 @@ COMMANDS: dict[str, str] = {
 """Where each command is; only the one that is called is loaded, for some of them load JAX."""
 
 ABOUT = "Train independent agents together, and count every byte they exchange."
-
-BAD_INPUT = 2
-"""Exit code for input that can not be used; nothing has been changed by then."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,23 +9,23 @@ from typing import Any
 
 from fmarl import __version__
 from fmarl.cli.output import Flag, own_command, print_json, print_lines, print_table
-from fmarl.cli.progress import Progress
+from fmarl.cli.progress import ProgressDisplay
 from fmarl.cli.report import Report
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.train import begin
+from fmarl.engine.train import begin, read_experiment
 from fmarl.errors import require
 from fmarl.federation.recipes import MethodConfig
 from fmarl.federation.run_labels import label_of
-from fmarl.launch.on_this_machine import Cores
-from fmarl.launch.queue import run_batch
-from fmarl.launch.run_status import Follower
+from fmarl.launch.launcher import require_launcher
+from fmarl.launch.on_this_machine import LocalLauncher
+from fmarl.launch.queue import run_all
 from fmarl.records.jsonl import last_record
-from fmarl.records.run_folder import RunFolder, read_run
+from fmarl.records.run_folder import RunFolder
 from fmarl.report.format import size
 from fmarl.report.run_reader import RecordedRun, read_recorded_run
 from fmarl.report.run_scores import baseline, epochs_to_baseline, final, last_counts
 from fmarl.report.utility_row import measured
-from fmarl.web.server import PageBeside
+from fmarl.web.server import PageProcess
 
 LEARNING_RATE = 3e-4
 """Three times the paper's, so that there is something to see in two minutes."""
@@ -59,17 +59,17 @@ class Demo:
     """Print the table as JSON, and nothing else."""
 
     def run(self) -> int:
-        """Train, show, compare."""
         require(self.num_epochs >= 1, f"num_epochs = {self.num_epochs}", "1 or more", "Use 100.")
-        require(self.jobs >= 0, f"jobs = {self.jobs}", "0 or more", "Use 0 for one per core.")
+        require_launcher("in-process", None, self.jobs)
         place = _place(self.out)
         _begin_all(place, self.num_epochs)
         with ExitStack() as stack:
-            page = None if self.no_page else stack.enter_context(PageBeside([place]))
+            page = None if self.no_page else stack.enter_context(PageProcess([place]))
             if not self.json:
                 _say_hello(place, page)
-            with Cores(jobs=self.jobs) as cores:
-                code = self._train(place, [SAMPLES], cores) or self._train(place, METHODS, cores)
+            with LocalLauncher(jobs=self.jobs) as launcher:
+                code = self._train(place, [SAMPLES], launcher)
+                code = code or self._train(place, METHODS, launcher)
             if code:
                 if not self.json:
                     print_lines(f"stopped; go on with: {own_command()} demo --out {place}")
@@ -79,12 +79,11 @@ class Demo:
                 _keep(page)
         return 0
 
-    def _train(self, place: Path, names: Iterable[str], cores: Cores) -> int:
+    def _train(self, place: Path, names: Iterable[str], launcher: LocalLauncher) -> int:
         """Train those of the runs that are not done yet; 0, or how it ended."""
         folders = [place / name for name in names if not _is_done(place / name)]
-        followers = [Follower(folder.name, _length(folder)) for folder in folders]
-        with Progress(quiet=self.json) as progress:
-            return run_batch(folders, followers, progress.update, cores)
+        with ProgressDisplay(quiet=self.json) as progress:
+            return run_all(folders, progress.update, launcher)
 
     def _say_results(self, place: Path) -> None:
         runs = [read_recorded_run(place / name, name) for name in METHODS]
@@ -132,11 +131,7 @@ def _is_done(folder: Path) -> bool:
     """Whether a run is there and has come to its end."""
     if not RunFolder(folder).description.exists():
         return False
-    return last_record(RunFolder(folder).metrics).get("epoch") == _length(folder)
-
-
-def _length(folder: Path) -> int:
-    return read_run(folder)["experiment"]["num_epochs"]
+    return last_record(RunFolder(folder).metrics).get("epoch") == read_experiment(folder).num_epochs
 
 
 def _row(run: RecordedRun) -> dict[str, Any]:
@@ -150,7 +145,7 @@ def _row(run: RecordedRun) -> dict[str, Any]:
     }
 
 
-def _say_hello(place: Path, page: PageBeside | None) -> None:
+def _say_hello(place: Path, page: PageProcess | None) -> None:
     print_lines(
         f"fmarl {__version__}: seven vehicles learn to drive a figure eight, in four ways",
         f"runs: {place}",
@@ -158,7 +153,7 @@ def _say_hello(place: Path, page: PageBeside | None) -> None:
     )
 
 
-def _keep(page: PageBeside) -> None:
+def _keep(page: PageProcess) -> None:
     """Leave the page up for who is looking at it."""
     print_lines(f"The page stays at {page.address} until you press Ctrl-C.")
     try:

@@ -6,8 +6,8 @@ from pathlib import Path
 import tyro
 
 from fmarl.cli.output import Flag, print_json, print_lines, print_table
-from fmarl.cli.run_commands import read_experiment_of
 from fmarl.engine.evaluate_run import evaluate_run
+from fmarl.engine.train import read_experiment
 from fmarl.errors import require
 from fmarl.records.frames import write_frames
 from fmarl.report.statistics import mean_interval
@@ -30,16 +30,15 @@ class Evaluate:
     """Print everything as JSON."""
 
     def run(self) -> int:
-        """Play and print."""
         require(bool(self.runs), "no run", "one folder or more", "Name one, such as runs/NAME.")
         one_run = self.frames is None or len(self.runs) == 1
         require(one_run, f"--frames for {len(self.runs)} runs", "one run", "Name one run.")
-        results = {str(folder): self._examine(folder) for folder in self.runs}
+        results = {str(folder): self._evaluate(folder) for folder in self.runs}
         self._show(results)
         return 0
 
-    def _examine(self, folder: Path) -> Evaluation:
-        experiment = read_experiment_of(folder)
+    def _evaluate(self, folder: Path) -> Evaluation:
+        experiment = read_experiment(folder)
         wanted = self.frames is not None
         result = evaluate_run(folder, experiment, self.repetitions, self.seed, frames=wanted)
         if self.frames is not None:

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import tyro
 from rich import box
@@ -43,14 +44,9 @@ def print_lines(*lines: str) -> None:
         console().print(line, soft_wrap=True, markup=False)
 
 
-def print_json(value: object) -> None:
-    """A value as strict JSON: what is infinite or not a number becomes null."""
-    sys.stdout.write(json.dumps(_strict(value), indent=2, ensure_ascii=False) + "\n")
-
-
-def print_json_line(value: object) -> None:
-    """The same on one line, for a stream of them."""
-    sys.stdout.write(json.dumps(_strict(value), ensure_ascii=False) + "\n")
+def print_json(value: object, *, indent: int | None = 2) -> None:
+    """A value as strict JSON; without an indent on one line, for a stream of them."""
+    sys.stdout.write(json.dumps(strict(value), indent=indent, ensure_ascii=False) + "\n")
 
 
 def warn(message: str) -> None:
@@ -89,11 +85,12 @@ def _is_number(cell: str) -> bool:
     return cell in ("–", "∞", "infeasible") or bool(re.fullmatch(r"-?[\d.]+(e[-+]\d+)?", cell))
 
 
-def _strict(value: object) -> object:
+def strict(value: object) -> Any:
+    """A value as JSON knows it: what is infinite or not a number becomes null."""
     if isinstance(value, dict):
-        return {key: _strict(entry) for key, entry in value.items()}
+        return {key: strict(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_strict(entry) for entry in value]
+        return [strict(entry) for entry in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value

@@ -1,7 +1,7 @@
 """How runs show themselves while they train: a live table on a terminal, lines anywhere else.
 
-What is shown is a pure function of rows; `Progress` only decides where and when. It is closed by
-its `with`, which gives the terminal back as it was, whatever ended the training.
+What is shown is a pure function of statuses; `ProgressDisplay` only decides where and when. It is
+closed by its `with`, which gives the terminal back as it was, whatever ended the training.
 """
 
 import json
@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fmarl.cli import output
+from fmarl.launch.run_status import RunStatus
 from fmarl.report.format import size
 from fmarl.report.sparkline import sparkline
 
@@ -30,34 +31,8 @@ OTHER_LINES = 3
 NO_NUMBER = "–"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """Where one run of a batch stands."""
-
-    name: str
-    """Unique in the batch; may be empty for a run that is alone."""
-    epoch: int
-    num_epochs: int
-    test_rewards: tuple[float, ...] = ()
-    """Mean reward of every test so far, the newest last."""
-    train_reward: float | None = None
-    """Mean reward of the last epoch of training."""
-    gradient_norm: float | None = None
-    """‖∇F(θ̄)‖², squared as in the paper."""
-    bytes_sent: int = 0
-    """By all agents together, to the virtual agent and to neighbours."""
-    seconds_left: float | None = None
-    """Estimate; None where there is none yet."""
-    state: str = "training"
-
-    @property
-    def test_reward(self) -> float | None:
-        """What the newest test found, if there was one."""
-        return self.test_rewards[-1] if self.test_rewards else None
-
-
 @dataclass(frozen=True)
-class Curve:
+class SparklineCell:
     """A sparkline as wide as the place it is put in."""
 
     values: tuple[float, ...]
@@ -66,7 +41,7 @@ class Curve:
         yield Text(sparkline(self.values, options.max_width))
 
 
-class Progress:
+class ProgressDisplay:
     """Shows the runs of a batch from the first `update` to the end of its `with`.
 
     On a terminal it is a table that is drawn again and again; where there is none, one line per
@@ -84,24 +59,24 @@ class Progress:
         self._console = output.console() if console is None else console
         self._measure = measure
         self._mode = mode_for(self._console, quiet=quiet, as_json=as_json)
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, RunStatus] = {}
         self._recent: list[str] = []
         self._is_over = False
         self._live = Live(console=self._console, get_renderable=self._view)
 
-    def update(self, row: Row) -> None:
+    def update(self, status: RunStatus) -> None:
         """Take over where a run stands now."""
-        known = self._rows.get(row.name)
-        is_tested = _tests(row) > _tests(known)
+        known = self._rows.get(status.name)
+        is_tested = _tests(status) > _tests(known)
         # Made anew, not changed: the table is drawn by another thread.
-        self._rows = {**self._rows, row.name: row}
-        self._recent = [*(name for name in self._recent if name != row.name), row.name]
-        if self._mode == "lines" and (is_tested or _tenths(row) > _tenths(known)):
-            self._console.out(line(row, self._measure), highlight=False)
+        self._rows = {**self._rows, status.name: status}
+        self._recent = [*(name for name in self._recent if name != status.name), status.name]
+        if self._mode == "lines" and (is_tested or _tenths(status) > _tenths(known)):
+            self._console.out(line(status, self._measure), highlight=False)
         elif self._mode == "json" and is_tested:
-            self._console.out(json.dumps(facts(row), ensure_ascii=False), highlight=False)
+            self._console.out(json.dumps(facts(status), ensure_ascii=False), highlight=False)
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressDisplay":
         if self._mode == "live":
             try:
                 self._live.start(refresh=True)
@@ -128,13 +103,15 @@ class Progress:
         return table([rows[name] for name in rows if name in shown], len(rows), self._measure)
 
 
-def _tests(row: Row | None) -> int:
-    return len(row.test_rewards) if row else 0
+def _tests(status: RunStatus | None) -> int:
+    return len(status.test_rewards) if status else 0
 
 
-def _tenths(row: Row | None) -> int:
+def _tenths(status: RunStatus | None) -> int:
     """How much of a run is done that has no tests to tell of."""
-    return 0 if row is None or row.test_rewards else 10 * row.epoch // max(row.num_epochs, 1)
+    if status is None or status.test_rewards:
+        return 0
+    return 10 * status.epoch // max(status.num_epochs, 1)
 
 
 def mode_for(console: Console, *, quiet: bool, as_json: bool) -> Mode:
@@ -150,7 +127,9 @@ def mode_for(console: Console, *, quiet: bool, as_json: bool) -> Mode:
     return "live" if can_redraw and console.width >= NARROWEST else "lines"
 
 
-def table(rows: Sequence[Row], num_runs: int | None = None, measure: str = "NAS") -> RenderableType:
+def table(
+    rows: Sequence[RunStatus], num_runs: int | None = None, measure: str = "NAS"
+) -> RenderableType:
     """A row per run; bar and curve take the room that numbers leave. `num_runs` counts all."""
     hidden = (len(rows) if num_runs is None else num_runs) - len(rows)
     caption = f"and {hidden} more" if hidden > 0 else None
@@ -164,35 +143,35 @@ def table(rows: Sequence[Row], num_runs: int | None = None, measure: str = "NAS"
     for head in ("|∇F|²", "sent", "left"):
         grid.add_column(head, justify="right", no_wrap=True)
     grid.add_column("state", overflow="fold")
-    for row in rows:
-        grid.add_row(*_cells(row))
+    for status in rows:
+        grid.add_row(*_cells(status))
     return Constrain(grid, WIDEST)
 
 
-def line(row: Row, measure: str = "NAS") -> str:
+def line(status: RunStatus, measure: str = "NAS") -> str:
     """One run in one line, leaving out what is not known.
 
-    >>> line(Row(name="", epoch=30, num_epochs=500, test_rewards=(0.143,), bytes_sent=1_200_000))
-    'epoch 30/500  NAS 0.143  sent 1.2 MB'
+    >>> line(RunStatus(name="", epoch=30, num_epochs=500, test_rewards=(0.1,), bytes_sent=12_000))
+    'epoch 30/500  NAS 0.100  sent 12.0 kB'
     """
-    test, train = (_number(value) for value in (row.test_reward, row.train_reward))
-    gradient, left = _short(row.gradient_norm), duration(row.seconds_left)
+    test, train = (_number(value) for value in (status.test_reward, status.train_reward))
+    gradient, left = _short(status.gradient_norm), duration(status.seconds_left)
     parts = [
-        row.name,
-        f"epoch {row.epoch}/{row.num_epochs}",
+        status.name,
+        f"epoch {status.epoch}/{status.num_epochs}",
         f"{measure} {test}" + (f" (train {train})" if train != NO_NUMBER else ""),
         f"|∇F|² {gradient}" if gradient != NO_NUMBER else "",
-        f"sent {size(row.bytes_sent)}",
+        f"sent {size(status.bytes_sent)}",
         f"about {left} left" if left != NO_NUMBER else "",
     ]
     return "  ".join(part for part in parts if part)
 
 
-def facts(row: Row) -> dict[str, Any]:
+def facts(status: RunStatus) -> dict[str, Any]:
     """One run for JSON, with its newest test; what is not a finite number becomes null."""
-    values = {**vars(row), "test_reward": row.test_reward}
+    values = {**vars(status), "test_reward": status.test_reward}
     del values["test_rewards"]
-    return {name: None if _is_odd(value) else value for name, value in values.items()}
+    return output.strict(values)
 
 
 def duration(seconds: float | None) -> str:
@@ -201,7 +180,7 @@ def duration(seconds: float | None) -> str:
     >>> duration(45.2), duration(200.0), duration(9000.0), duration(400_000.0), duration(None)
     ('45 s', '3 min', '2.5 h', '4.6 d', '–')
     """
-    if seconds is None or _is_odd(seconds) or seconds < 0:
+    if seconds is None or not 0 <= seconds < math.inf:
         return NO_NUMBER
     if seconds < 90:
         return f"{seconds:.0f} s"
@@ -211,32 +190,26 @@ def duration(seconds: float | None) -> str:
     return f"{hours:.1f} h" if hours < 36 else f"{hours / 24:.1f} d"
 
 
-def _cells(row: Row) -> list[RenderableType]:
+def _cells(status: RunStatus) -> list[RenderableType]:
     return [
-        Text(row.name),
-        f"{row.epoch}/{row.num_epochs}",
-        ProgressBar(total=max(row.num_epochs, 1), completed=row.epoch),
-        _number(row.test_reward),
-        Curve(row.test_rewards),
-        _short(row.gradient_norm),
-        size(row.bytes_sent),
-        duration(row.seconds_left),
-        Text(row.state),
+        Text(status.name),
+        f"{status.epoch}/{status.num_epochs}",
+        ProgressBar(total=max(status.num_epochs, 1), completed=status.epoch),
+        _number(status.test_reward),
+        SparklineCell(status.test_rewards),
+        _short(status.gradient_norm),
+        size(status.bytes_sent),
+        duration(status.seconds_left),
+        Text(status.state),
     ]
 
 
 def _number(value: float | None) -> str:
     """Rewards: three decimals as NAS wants them, fewer where the numbers are large."""
-    if value is None or _is_odd(value):
-        return NO_NUMBER
-    if abs(value) >= 100_000:
-        return f"{value:.3g}"
+    if value is None or not abs(value) < 100_000:
+        return _short(value)
     return f"{value:.{3 if abs(value) < 10 else 1}f}"
 
 
 def _short(value: float | None) -> str:
-    return NO_NUMBER if value is None or _is_odd(value) else f"{value:.3g}"
-
-
-def _is_odd(value: object) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
+    return NO_NUMBER if value is None or not math.isfinite(value) else f"{value:.3g}"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import tyro
 
-from fmarl.cli.output import Flag, print_json, print_lines
-from fmarl.cli.progress import duration
+from fmarl.cli.output import Flag, console, print_json, print_lines
+from fmarl.cli.progress import ProgressDisplay, duration
 from fmarl.cli.report import say_what_holds
 from fmarl.engine.experiment import Experiment
 from fmarl.errors import BadInput
-from fmarl.launch.base import Engine, Places, open_places, require_places
-from fmarl.launch.reproduce_queue import Conductor
+from fmarl.launch.launcher import EngineName, Launcher, open_launcher, require_launcher
+from fmarl.launch.run_status import RunStatus
 from fmarl.records.atomic_files import DiskTrouble
 from fmarl.reproduce.estimate import wall_seconds
 from fmarl.reproduce.report_page import write_report
@@ -25,7 +25,8 @@ from fmarl.reproduce.results import (
     what_runs_here,
 )
 from fmarl.reproduce.run_plan import parts_of, still_to_run
-from fmarl.reproduce.study import make_study
+from fmarl.reproduce.run_queue import ReproductionQueue
+from fmarl.reproduce.study import Study, make_study
 from fmarl.reproduce.study_results import Evidence
 
 
@@ -50,7 +51,7 @@ class Reproduce:
     discount-0.99, other-graph, even-updates, drawn-updates or flow."""
     jobs: int = 0
     """Runs to train at once, each on its own core; 0 for one per core."""
-    engine: Engine = "in-process"
+    engine: EngineName = "in-process"
     """Where to train: in processes of this machine, or over a Ray cluster (docs/cluster.md)."""
     address: str | None = None
     """Of the Ray cluster, as host:port; without it, engine ray uses this machine's cores."""
@@ -66,8 +67,7 @@ class Reproduce:
     """Print what is planned and found as JSON."""
 
     def run(self) -> int:
-        """Plan, train what is missing, report."""
-        require_places(self.engine, self.address, self.jobs)
+        require_launcher(self.engine, self.address, self.jobs)
         try:
             return self._run()
         except DiskTrouble as problem:
@@ -80,24 +80,38 @@ class Reproduce:
         todo = still_to_run(study, parts, results, ResultsFolder(folder))
         if todo:
             require_same_code(folder, read_about(folder), what_runs_here(study))
-        with self._room(todo) as places:
-            self._show_plan(len(results), todo, folder, len(places))
+        with self._launcher(todo) as launcher:
+            self._show_plan(len(results), todo, folder, len(launcher))
             if self.plan:
                 return 0
-            if todo:
-                conductor = Conductor(study, parts, folder, keep_runs=self.keep_runs)
-                code = conductor.conduct(places, quiet=self.quiet or self.json)
-                if code:
-                    return self._say_how_to_go_on(code)
+            if todo and (code := self._train(study, parts, folder, launcher)):
+                if not self.quiet and not self.json:
+                    print_lines("stopped; go on with the same command. What is done is kept.")
+                return code
         evidence = Evidence(study, read_results(folder))
         path = write_report(evidence, read_about(folder), folder)
         say_what_holds(evidence, path, {}, quiet=self.quiet, as_json=self.json)
         return 0
 
-    def _room(self, todo: Sequence[Experiment]) -> AbstractContextManager[Places]:
-        """Where to train what is missing; no cluster is joined for nothing."""
+    def _train(self, study: Study, parts: list[str], folder: Path, launcher: Launcher) -> int:
+        """A table of the runs on a terminal; elsewhere, a line for each that ends."""
+        quiet = self.quiet or self.json
+        live = console().is_terminal and not quiet
+        with ProgressDisplay(quiet=not live) as progress:
+            queue = ReproductionQueue(
+                study,
+                parts,
+                folder,
+                keep_runs=self.keep_runs,
+                show=progress.update,
+                ended=None if live or quiet else _print_end,
+            )
+            return queue.run(launcher)
+
+    def _launcher(self, todo: Sequence[Experiment]) -> AbstractContextManager[Launcher]:
+        """For what is missing; no cluster is joined for nothing."""
         engine = self.engine if todo else "in-process"
-        return open_places(engine, self.address if todo else None, jobs=self.jobs)
+        return open_launcher(engine, self.address if todo else None, jobs=self.jobs)
 
     def _show_plan(self, there: int, todo: Sequence[Experiment], folder: Path, cores: int) -> None:
         seconds = wall_seconds(todo, cores)
@@ -106,10 +120,10 @@ class Reproduce:
         elif not self.quiet and not self.json:
             print_lines(f"{folder} has {there} runs; {_rest(len(todo), seconds, cores)}.")
 
-    def _say_how_to_go_on(self, code: int) -> int:
-        if not self.quiet and not self.json:
-            print_lines("stopped; go on with the same command. What is done is kept.")
-        return code
+
+def _print_end(name: str, status: RunStatus, seconds_left: float) -> None:
+    score = f"NAS {status.test_reward:.3f}" if status.test_reward is not None else ""
+    print_lines(f"{name}  {score}  {status.state}; about {duration(seconds_left)} left")
 
 
 def _rest(missing: int, seconds: float, cores: int) -> str:

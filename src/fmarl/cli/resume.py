@@ -1,14 +1,13 @@
 """`fmarl resume`: go on with runs that were stopped or killed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from fmarl.cli.engine_flags import HERE, Where
 from fmarl.cli.output import Flag
-from fmarl.cli.run_commands import go_on
+from fmarl.cli.run_commands import RunFlags
 from fmarl.errors import require
 
 
@@ -20,24 +19,9 @@ class Resume:
     """Folders of the runs."""
     force: Flag = False
     """Go on even if packages have other versions than when the run began."""
-    jobs: int = 0
-    """Runs to train at once, each on its own core; 0 for one per core."""
-    where: Annotated[Where, tyro.conf.arg(name="")] = HERE
-    """The engine, and how patient it is."""
-    quiet: Flag = False
-    """Show nothing."""
-    json: Flag = False
-    """Show one JSON object per test, and one at the end."""
+    flags: Annotated[RunFlags, tyro.conf.arg(name="")] = field(default_factory=RunFlags)
 
     def run(self) -> int:
-        """Train on."""
         require(bool(self.runs), "no run", "one folder or more", "Name one, such as runs/NAME.")
-        self.where.check(self.jobs, len(self.runs))
-        return go_on(
-            self.runs,
-            jobs=self.jobs,
-            quiet=self.quiet,
-            as_json=self.json,
-            force=self.force,
-            where=self.where,
-        )
+        self.flags.check(len(self.runs))
+        return self.flags.train(self.runs, force=self.force)

@@ -1,124 +1,151 @@
-"""How commands that train go about it: show the run, end it well, and say what to do next."""
+"""What commands that train share: their flags, and how runs are trained and shown."""
 
 import shlex
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from fmarl.cli.engine_flags import HERE, Where
-from fmarl.cli.exit_codes import EXIT_CODES
-from fmarl.cli.output import own_command, print_json_line, print_lines
-from fmarl.cli.progress import Progress
+from fmarl.cli.output import Flag, own_command, print_json, print_lines
+from fmarl.cli.progress import ProgressDisplay
+from fmarl.cluster.faults.file import read_faults
+from fmarl.cluster.faults.plan import FaultPlan
+from fmarl.cluster.ray_engine import RayEngine
+from fmarl.cluster.settings import ClusterSettings
+from fmarl.engine.engine import LocalEngine, MakeEngine
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.train import Run, resume
-from fmarl.launch.base import open_places
-from fmarl.launch.queue import run_batch
-from fmarl.launch.run_status import Follower
+from fmarl.engine.train import Run, read_experiment, resume
+from fmarl.errors import BadInput, require
+from fmarl.launch.exit_codes import RUN_ERRORS, report_error
+from fmarl.launch.launcher import EngineName, open_launcher, require_launcher
+from fmarl.launch.queue import run_all
+from fmarl.launch.run_status import StatusTracker
 from fmarl.records.jsonl import read_lines
-from fmarl.records.run_folder import RunFolder, read_run
+from fmarl.records.run_folder import RunFolder
 from fmarl.report.utility_row import measured
-from fmarl.settings_io import from_plain
 from fmarl.worlds.registry import ROADS
 
-
-def go_on(
-    folders: Sequence[Path],
-    *,
-    jobs: int,
-    quiet: bool,
-    as_json: bool,
-    force: bool = False,
-    where: Where = HERE,
-) -> int:
-    """Train runs that have been begun, one in this process or several in their own."""
-    experiments = [read_experiment_of(folder) for folder in folders]
-    measure = "NAS" if experiments[0].world in ROADS else "reward"
-    places = open_places(where.engine, where.address, jobs=jobs, force=force)
-    with Progress(quiet=quiet, as_json=as_json, measure=measure) as progress:
-        if len(folders) == 1:
-            return _alone(folders[0], experiments[0], progress, quiet, as_json, force, where)
-        followers = [
-            Follower(folder.name, experiment.num_epochs)
-            for folder, experiment in zip(folders, experiments, strict=True)
-        ]
-        with places as room:
-            code = run_batch(folders, followers, progress.update, room)
-    _say_next(folders, code, quiet, as_json)
-    return code
+RAY_ONLY = ("deadline", "quorum", "agents_per_actor")
 
 
-@contextmanager
-def watching(folders: Sequence[Path]) -> Iterator[None]:
-    """Serve the page beside what trains, and say where it is; results keep standard output."""
-    from fmarl.web.server import PageBeside
+@dataclass(frozen=True, kw_only=True)
+class RunFlags:
+    """Where runs train, and what is shown of them."""
 
-    with PageBeside(folders) as page:
-        sys.stderr.write(f"page: {page.address}\n")
-        yield
-    names = " ".join(shlex.quote(str(folder)) for folder in folders)
-    sys.stderr.write(f"the page is closed; see it again with: {own_command()} watch {names}\n")
+    jobs: int = 0
+    """Runs to train at once, each on its own core; 0 for one per core."""
+    engine: EngineName = "in-process"
+    """Where to train: in-process (on this machine) or ray (over a cluster; docs/cluster.md). One
+    run is spread over it; of several, each trains on a core of it."""
+    address: str | None = None
+    """Of the Ray cluster, as host:port; without it, engine ray uses this machine's cores."""
+    deadline: float = 60.0
+    """Seconds after which a period goes on without agents that are not heard of (ray)."""
+    quorum: int = 0
+    """Agents without whom a period does not count; 0 for half of them (ray)."""
+    agents_per_actor: int = 1
+    """Agents that share a process (ray)."""
+    faults: Path | None = None
+    """TOML or JSON file of what is to go wrong, and when (docs/cluster.md)."""
+    quiet: Flag = False
+    """Show nothing."""
+    json: Flag = False
+    """Show one JSON object per test, and one at the end."""
+
+    def check(self, num_runs: int) -> None:
+        """Refuse what can not be, before anything is made."""
+        require_launcher(self.engine, self.address, self.jobs)
+        changed = [name for name in RAY_ONLY if getattr(self, name) != getattr(RunFlags, name)]
+        require(
+            self.engine == "ray" or not changed,
+            f"{'/'.join(changed)} with engine in-process",
+            "with engine ray only",
+            "Add --engine ray, or leave it out.",
+        )
+        alone = num_runs == 1 or not (changed or self.faults)
+        what = f"{'/'.join(changed) or 'faults'} for {num_runs} runs"
+        require(alone, what, "for one run at a time", "Leave it out, or train one run.")
+        self._cluster_settings()
+
+    def train(self, folders: Sequence[Path], *, force: bool = False) -> int:
+        """Train runs whose folders have been made, one in this process or several in their own."""
+        experiments = [read_experiment(folder) for folder in folders]
+        measure = "NAS" if experiments[0].world in ROADS else "reward"
+        with ProgressDisplay(quiet=self.quiet, as_json=self.json, measure=measure) as progress:
+            if len(folders) == 1:
+                return self._train_one(folders[0], experiments[0], progress, force)
+            with open_launcher(self.engine, self.address, jobs=self.jobs, force=force) as launcher:
+                code = run_all(folders, progress.update, launcher)
+        if not self.quiet and not self.json:
+            print_lines(*_next_step(folders, code))
+        return code
+
+    def _train_one(
+        self, folder: Path, experiment: Experiment, progress: ProgressDisplay, force: bool
+    ) -> int:
+        tracker = StatusTracker(folder.name, experiment.num_epochs)
+        progress.update(tracker.status)
+
+        def listen(line: dict) -> None:
+            tracker.add_line(line)
+            progress.update(tracker.status)
+
+        try:
+            run = resume(folder, listen=listen, force=force, make_engine=self._make_engine())
+        except RUN_ERRORS as problem:
+            return report_error(problem)
+        tracker.end("done" if run.finished else "stopped")
+        progress.update(tracker.status)
+        if self.json:
+            facts = {"folder": str(folder), "update_count": run.update_count, "digest": run.digest}
+            print_json({**facts, "finished": run.finished}, indent=None)
+        elif not self.quiet:
+            print_lines(*_result(run), *_next_step([folder], run.exit_code))
+        return run.exit_code
+
+    def _make_engine(self) -> MakeEngine:
+        if self.engine == "in-process":
+            return partial(LocalEngine, absent=self._fault_plan().away)
+        return partial(RayEngine, settings=self._cluster_settings())
+
+    def _cluster_settings(self) -> ClusterSettings:
+        return ClusterSettings(
+            address=self.address,
+            deadline_seconds=self.deadline,
+            quorum=self.quorum,
+            agents_per_actor=self.agents_per_actor,
+            plan=self._fault_plan(),
+        )
+
+    def _fault_plan(self) -> FaultPlan:
+        if self.faults is None:
+            return FaultPlan()
+        plan = read_faults(self.faults)
+        for number, fault in enumerate(plan.faults, 1):
+            if self.engine == "in-process" and fault.word != "away":
+                raise BadInput(
+                    f"{self.faults}, fault {number}: {fault.do} is not allowed: in one process "
+                    "agents can only be away. Add --engine ray."
+                )
+        return plan
 
 
-def read_experiment_of(folder: Path) -> Experiment:
-    """The experiment of a run's folder."""
-    return from_plain(Experiment, read_run(folder)["experiment"], f"{folder}/run.json")
+def _result(run: Run) -> list[str]:
+    """How far the run has come and, if it was measured on samples, what it found and cost."""
+    done = f"{run.update_count} of {run.total_updates} updates"
+    lines = [f"{run.folder}: {done}, parameters {run.digest[:16]}"]
+    found = measured(read_lines(RunFolder(run.folder).metrics).records)
+    if found is not None:
+        lines.append(
+            f"gradient norm {found.initial_gradient_norm:.4g} at the start (ψ2), "
+            f"{found.gradient_norm:.4g} on average (ψ1); "
+            f"cost {found.cost:.6g} (ψ0); utility {found.utility:.4g}"
+        )
+    return lines
 
 
-def _alone(
-    folder: Path,
-    experiment: Experiment,
-    progress: Progress,
-    quiet: bool,
-    as_json: bool,
-    force: bool,
-    where: Where,
-) -> int:
-    follower = Follower(folder.name, experiment.num_epochs)
-    progress.update(follower.row)
-
-    def listen(line: dict) -> None:
-        follower.take(line)
-        progress.update(follower.row)
-
-    try:
-        run = resume(folder, listen=listen, force=force, make_engine=where.make_engine())
-    except tuple(EXIT_CODES) as problem:
-        sys.stderr.write(f"fmarl: {problem}\n")
-        return EXIT_CODES[type(problem)]
-    follower.say("done" if run.finished else "stopped")
-    progress.update(follower.row)
-    _say_end(run, quiet, as_json)
-    return run.exit_code
-
-
-def _say_end(run: Run, quiet: bool, as_json: bool) -> None:
-    if as_json:
-        facts = {"folder": str(run.folder), "update_count": run.update_count, "digest": run.digest}
-        print_json_line({**facts, "finished": run.finished})
-    elif not quiet:
-        done = f"{run.update_count} of {run.total_updates} updates"
-        print_lines(f"{run.folder}: {done}, parameters {run.digest[:16]}", *_worth(run.folder))
-        _say_next([run.folder], run.exit_code, quiet, as_json)
-
-
-def _worth(folder: Path) -> list[str]:
-    """What the run has measured and cost, if it was measured on samples."""
-    found = measured(read_lines(RunFolder(folder).metrics).records)
-    if found is None:
-        return []
-    return [
-        f"gradient norm {found.initial_gradient_norm:.4g} at the start (ψ2), "
-        f"{found.gradient_norm:.4g} on average (ψ1); "
-        f"cost {found.cost:.6g} (ψ0); utility {found.utility:.4g}"
-    ]
-
-
-def _say_next(folders: Sequence[Path], code: int, quiet: bool, as_json: bool) -> None:
-    if quiet or as_json:
-        return
+def _next_step(folders: Sequence[Path], code: int) -> list[str]:
     names = " ".join(shlex.quote(str(folder)) for folder in folders)
     if code > 128:
-        print_lines(f"stopped; go on with: {own_command()} resume {names}")
-    elif code == 0:
-        print_lines(f"next: {own_command()} evaluate {names}")
+        return [f"stopped; go on with: {own_command()} resume {names}"]
+    return [f"next: {own_command()} evaluate {names}"] if code == 0 else []

@@ -25,7 +25,6 @@ class Runs:
     """Print everything as JSON."""
 
     def run(self) -> int:
-        """Read and print."""
         require(self.json or not self.tests, "--tests alone", "--tests --json", "Add --json.")
         found = list_runs(self.folder)
         facts = [_facts(summary) for summary in found]

@@ -1,16 +1,17 @@
 """`fmarl train`: train agents in a world under a method, on one seed or several."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from fmarl.cli.engine_flags import HERE, Where
-from fmarl.cli.output import Flag
-from fmarl.cli.run_commands import go_on, watching
+from fmarl.cli.output import Flag, own_command
+from fmarl.cli.run_commands import RunFlags
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.profiles import PROFILES
 from fmarl.engine.train import begin
@@ -34,16 +35,9 @@ class Train:
     """Folder of the run, which must not exist; without it runs/ gets a new one."""
     seeds: int = 1
     """Runs to train, with seeds that count up from --seed."""
-    jobs: int = 0
-    """Runs to train at once, each on its own core; 0 for one per core."""
-    where: Annotated[Where, tyro.conf.arg(name="")] = HERE
-    """The engine, and how patient it is."""
+    flags: Annotated[RunFlags, tyro.conf.arg(name="")] = field(default_factory=RunFlags)
     watch: Flag = False
     """Serve a page on which the runs are seen, for as long as they train."""
-    quiet: Flag = False
-    """Show nothing."""
-    json: Flag = False
-    """Show one JSON object per test, and one at the end."""
 
     @staticmethod
     def defaults(options: Sequence[str]) -> "Train":
@@ -61,18 +55,12 @@ class Train:
     def run(self) -> int:
         """Check everything before anything is made, then train."""
         require(1 <= self.seeds <= 10_000, f"seeds = {self.seeds}", "1 to 10000", "Use 5.")
-        self.where.check(self.jobs, self.seeds)
+        self.flags.check(self.seeds)
         experiments = self._experiments()
         _check(experiments[0])
         folders = [begin(one, self._folder(one)) for one in experiments]
-        with watching(folders) if self.watch else nullcontext():
-            return go_on(
-                folders,
-                jobs=self.jobs,
-                quiet=self.quiet,
-                as_json=self.json,
-                where=self.where,
-            )
+        with _page_of(folders) if self.watch else nullcontext():
+            return self.flags.train(folders)
 
     def _experiments(self) -> list[Experiment]:
         first = self.experiment.seed
@@ -82,6 +70,18 @@ class Train:
         if self.out is None or self.seeds == 1:
             return self.out
         return self.out / f"seed-{experiment.seed}"
+
+
+@contextmanager
+def _page_of(folders: Sequence[Path]) -> Iterator[None]:
+    """Serve the page while runs train, and say where it is; results keep standard output."""
+    from fmarl.web.server import PageProcess
+
+    with PageProcess(folders) as page:
+        sys.stderr.write(f"page: {page.address}\n")
+        yield
+    names = " ".join(shlex.quote(str(folder)) for folder in folders)
+    sys.stderr.write(f"the page is closed; see it again with: {own_command()} watch {names}\n")
 
 
 def _check(experiment: Experiment) -> None:

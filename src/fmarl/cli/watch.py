@@ -30,7 +30,6 @@ class Watch:
     """Address to listen on. Anything but 127.0.0.1 lets others connect: they need a token."""
 
     def run(self) -> int:
-        """Serve until stopped."""
         port = self.port
         require(port is None or 0 <= port < 65536, f"--port {port}", "0 to 65535", "Leave it out.")
         require_places(self.runs)

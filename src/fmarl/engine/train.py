@@ -131,6 +131,11 @@ def experiment_of(description: dict[str, Any], where: str = "run.json") -> Exper
     return from_plain(Experiment, description["experiment"], where)
 
 
+def read_experiment(folder: Path) -> Experiment:
+    """The experiment of a run's folder."""
+    return experiment_of(read_run(folder), f"{folder}/run.json")
+
+
 def _run_all(training: "Training", writer: RunWriter, stop: Stop) -> None:
     """The loop of training: slot after slot, to the end or until a signal comes."""
     writer.events(training.engine.events())

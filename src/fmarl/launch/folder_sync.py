@@ -1,15 +1,13 @@
-"""A run's folder in two places: what changed where the run trains is written where it belongs.
+"""A run's folder on two machines: what a host has changed in its copy is written to ours.
 
-The folder at home is a whole run at every moment, as if it had been trained there: a kill of
-anything between any two writes leaves what `fmarl resume` goes on from. So everything that a
-checkpoint counts on is home before the sidecar that commits it, and nothing is sent that is not
-finished. Pure file work; it knows nothing of Ray.
+Our folder is a whole run at every moment, as if it had been trained here: a kill of anything
+between any two writes leaves what `fmarl resume` can start from. So everything that a checkpoint
+counts on is written before the sidecar that commits it, and nothing is sent that is not finished.
 """
 
 import hashlib
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -35,8 +33,8 @@ Signature = tuple[int, int, int]
 """Number, size and time of a file: it is read again when they differ."""
 
 
-class Change(NamedTuple):
-    """What happened to a file since it was last looked at."""
+class FileChange(NamedTuple):
+    """What happened to a file since the last scan."""
 
     name: str
     """Its path below the folder."""
@@ -46,36 +44,36 @@ class Change(NamedTuple):
     """What comes after them; None if the file is gone."""
 
 
-class Seen(NamedTuple):
-    """A file as the other side knows it."""
+class FileDigest(NamedTuple):
+    """A file as the other side has it."""
 
     length: int
     sha256: str
 
 
-class Outbox:
+class FolderScanner:
     """Finds what has changed in a folder that is being written to."""
 
     def __init__(self, folder: Path, known: Mapping[str, bytes]) -> None:
         self._folder = folder
-        self._seen = {name: _seen(content) for name, content in known.items()}
+        self._sent = {name: _digest(content) for name, content in known.items()}
         self._signatures: dict[str, Signature] = {}
 
-    def look(self) -> list[Change]:
-        """What changed since the last look; a run that goes on meanwhile is never caught halfway.
+    def scan(self) -> list[FileChange]:
+        """What changed since the last scan; a run may write meanwhile.
 
-        Arrays without their sidecar are not sent, for they may be unfinished. What vanishes while
-        it is looked at is gone only at the next look, which finds what has outlived it.
+        Arrays without their sidecar are not sent, for they may be unfinished. What vanishes during
+        a scan is gone only at the next one, which finds what has come in its place.
         """
         listed, read = self._read_all()
         for name in [name for name in read if sidecar_of(name) == name]:
             if not (self._folder / name).exists():  # its arrays may be gone too
                 del read[name]
-        sent = {name for name in read if sidecar_of(name) in (None, *read) or name in self._seen}
-        for name in listed - sent:
+        whole = {name for name in read if sidecar_of(name) in (None, *read) or name in self._sent}
+        for name in listed - whole:
             self._signatures.pop(name, None)
-        changes = [self._take(name, content) for name, content in read.items() if name in sent]
-        return [*filter(None, changes), *self._forget(self._seen.keys() - listed)]
+        changes = [self._changed(name, content) for name, content in read.items() if name in whole]
+        return [*filter(None, changes), *self._gone(self._sent.keys() - listed)]
 
     def _read_all(self) -> tuple[set[str], dict[str, bytes | None]]:
         """Names of all files, and their contents; None where one is as it was."""
@@ -90,18 +88,21 @@ class Outbox:
                 self._signatures[name] = signature
         return listed, read
 
-    def _take(self, name: str, content: bytes | None) -> Change | None:
-        if content is None:
+    def _changed(self, name: str, content: bytes | None) -> FileChange | None:
+        """What to send of a file; of one that only grows, what is new."""
+        sent = self._sent.get(name)
+        if content is None or sent == _digest(content):
             return None
-        change = difference(name, self._seen.get(name), content)
-        self._seen[name] = _seen(content)
-        return change
+        self._sent[name] = _digest(content)
+        grew = sent is not None and _grows(name) and _digest(content[: sent.length]) == sent
+        keep = sent.length if sent is not None and grew else 0
+        return FileChange(name, keep, content[keep:])
 
-    def _forget(self, names: Collection[str]) -> list[Change]:
+    def _gone(self, names: Collection[str]) -> list[FileChange]:
         for name in names:
-            del self._seen[name]
+            del self._sent[name]
             self._signatures.pop(name, None)
-        return [Change(name, 0, None) for name in names]
+        return [FileChange(name, 0, None) for name in names]
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
@@ -137,17 +138,8 @@ def sidecar_of(name: str) -> str | None:
     return f"{place}/{match[1]}.json" if match else None
 
 
-def difference(name: str, seen: Seen | None, content: bytes) -> Change | None:
-    """What to send of a file; of one that only grows, what is new."""
-    if seen == _seen(content):
-        return None
-    grew = seen is not None and _grows(name) and _seen(content[: seen.length]) == seen
-    keep = seen.length if seen is not None and grew else 0
-    return Change(name, keep, content[keep:])
-
-
-def write_home(folder: Path, changes: Sequence[Change]) -> None:
-    """Write what changed elsewhere, in the order that keeps the folder a run at every moment.
+def apply_changes(folder: Path, changes: Sequence[FileChange]) -> None:
+    """Write what a host has changed, in the order that keeps the folder a run at every moment.
 
     `DiskTrouble` if the disk does not take it; then the folder is as it was, or between.
     """
@@ -174,23 +166,14 @@ def _write(path: Path, keep: int, content: bytes) -> None:
     """Put a file in place, or in place of its end: readers of lines have it open."""
     if not keep:
         return write_durably(path, content)
-    with writing(path), _opened(path) as descriptor:
-        write_at(descriptor, content, keep)
-        cut(descriptor, keep + len(content))
+    with writing(path), path.open("r+b", buffering=0) as file:
+        write_at(file.fileno(), content, keep)
+        cut(file.fileno(), keep + len(content))
 
 
 def _sync(path: Path) -> None:
-    with writing(path), suppress(FileNotFoundError), _opened(path) as descriptor:
-        sync(descriptor)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    with writing(path), suppress(FileNotFoundError), path.open("r+b", buffering=0) as file:
+        sync(file.fileno())
 
 
 def _make_folders(folder: Path, name: str) -> None:
@@ -215,8 +198,8 @@ def _whole_part(name: str, content: bytes) -> bytes:
     return content[: content.rfind(b"\n") + 1] if name.endswith(LINES) else content
 
 
-def _seen(content: bytes) -> Seen:
-    return Seen(len(content), hashlib.sha256(content).hexdigest())
+def _digest(content: bytes) -> FileDigest:
+    return FileDigest(len(content), hashlib.sha256(content).hexdigest())
 
 
 def _signature(path: Path) -> Signature:

@@ -1,20 +1,18 @@
-"""A run on the host that it trains on: a copy of its folder, a process, and what to send home.
+"""A run on the host that trains it: a copy of its folder, a process, and what has changed.
 
-There is no file system that both sides see. The copy lies in a scratch folder of the host, and the
-process is `fmarl resume` on one core. `remote_runs.py` is the other side of it. Knows nothing of
-Ray, which only carries the calls.
+There is no file system that both sides see: the copy lies in a scratch folder of the host.
+`on_cluster.py` is the other side. Knows nothing of Ray, which only carries the calls.
 """
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 from fmarl.cluster.scratch import scratch_folder
-from fmarl.launch.folder_sync import Change, Outbox
+from fmarl.launch.folder_sync import FileChange, FolderScanner
+from fmarl.launch.run_worker import RunWorker
 from fmarl.records.run_folder import DESCRIPTION, RunFolder
 from fmarl.records.strict_json import seal, unseal
 
@@ -23,7 +21,7 @@ Files = Mapping[str, bytes]
 """Contents by path below a folder."""
 
 
-class Parcel(NamedTuple):
+class RunBundle(NamedTuple):
     """A run as it is sent to a host."""
 
     files: Files
@@ -36,62 +34,48 @@ class Parcel(NamedTuple):
     """Whether it may go on under other versions."""
 
 
-class Look(NamedTuple):
-    """What a run has to tell."""
+class Poll(NamedTuple):
+    """What has become of a run since it was last asked."""
 
-    changes: list[Change]
-    """Of its folder, since the last look."""
+    changes: list[FileChange]
+    """Of its folder."""
     code: int | None
     """How it ended; None as long as it trains."""
     complaint: str
-    """What it said about its end."""
+    """What it wrote on standard error, once it has ended."""
 
 
 class HostRun:
-    """A run in training, from being unpacked to its last look."""
+    """A run in training, from being unpacked to its last poll."""
 
-    def __init__(self, parcel: Parcel) -> None:
+    def __init__(self, bundle: RunBundle) -> None:
         with ExitStack() as stack:
             scratch = stack.enter_context(scratch_folder("run"))
-            self._folder, self._said = scratch / "run", scratch / "said"
-            files = _relocated(parcel, scratch / "source")
+            self._folder, self._stderr = scratch / "run", scratch / "stderr"
+            files = _relocated(bundle, scratch / "source")
             write_files(self._folder, files)
-            write_files(scratch / "source", parcel.samples)
-            self._outbox = Outbox(self._folder, files)
-            lifeline, ours = os.pipe()
-            stack.callback(os.close, ours)
-            with os.fdopen(lifeline):
-                self._process = self._start(lifeline, parcel)
-            stack.callback(self._process.wait)
-            stack.callback(self._process.kill)
-            self._held = stack.pop_all()
+            write_files(scratch / "source", bundle.samples)
+            self._scanner = FolderScanner(self._folder, files)
+            cores = sorted(os.sched_getaffinity(0))
+            with self._stderr.open("wb") as stderr:
+                self._worker = RunWorker(cores[bundle.core % len(cores)], stderr)
+            stack.callback(self._worker.kill)
+            self._worker.start(self._folder, force=bundle.force)
+            self._closing = stack.pop_all()
 
-    def look(self) -> Look:
+    def poll(self) -> Poll:
         """What is new; after the last one, which has an exit code, nothing is left here."""
-        code = self._process.poll()  # before the files are read, which are then the last
-        changes = self._outbox.look()
+        code = self._worker.poll()  # before the files are read, which are then the last
+        changes = self._scanner.scan()
         if code is None:
-            return Look(changes, None, "")
-        said = self._said.read_text(errors="replace").replace(str(self._folder), "{folder}")
-        self._held.close()
-        return Look(changes, code, said[-LONGEST_COMPLAINT:])
+            return Poll(changes, None, "")
+        said = self._stderr.read_text(errors="replace").replace(str(self._folder), "{folder}")
+        self._closing.close()
+        return Poll(changes, code, said[-LONGEST_COMPLAINT:])
 
     def send_signal(self, number: int) -> None:
         """Pass a signal on to the run, which saves itself and ends."""
-        self._process.send_signal(number)
-
-    def _start(self, lifeline: int, parcel: Parcel) -> subprocess.Popen[bytes]:
-        run = ["resume", str(self._folder), "--quiet", *(["--force"] if parcel.force else [])]
-        words = [sys.executable, "-m", "fmarl.launch.child_main", str(lifeline), str(parcel.core)]
-        with self._said.open("wb") as said:
-            return subprocess.Popen(
-                [*words, *run],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                pass_fds=(lifeline,),
-                start_new_session=True,  # it ends its whole group when the lifeline closes
-            )
+        self._worker.send_signal(number)
 
 
 def write_files(folder: Path, files: Files) -> None:
@@ -103,13 +87,13 @@ def write_files(folder: Path, files: Files) -> None:
         path.write_bytes(content)
 
 
-def _relocated(parcel: Parcel, source: Path) -> Files:
+def _relocated(bundle: RunBundle, source: Path) -> Files:
     """The run's files, but its description says where the samples lie on this host."""
-    if not parcel.samples:
-        return parcel.files
-    description = unseal(parcel.files[DESCRIPTION])
+    if not bundle.samples:
+        return bundle.files
+    description = unseal(bundle.files[DESCRIPTION])
     experiment = {**description["experiment"], "samples": str(source)}
-    return {**parcel.files, DESCRIPTION: seal({**description, "experiment": experiment})}
+    return {**bundle.files, DESCRIPTION: seal({**description, "experiment": experiment})}
 
 
 def samples_of(source: str) -> Files:

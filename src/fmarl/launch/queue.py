@@ -1,132 +1,127 @@
-"""Several runs at once, wherever there is room for them."""
+"""Several runs, as many at once as there is room for."""
 
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
-from fmarl.cli.exit_codes import EXIT_CODES
-from fmarl.cli.progress import Row
 from fmarl.cluster.head_watch import ClusterLost
 from fmarl.engine.signals import Stop
-from fmarl.launch.base import Places, Running
-from fmarl.launch.run_status import Follower
+from fmarl.engine.train import read_experiment
+from fmarl.launch.exit_codes import report_error
+from fmarl.launch.launcher import LaunchedRun, Launcher
+from fmarl.launch.run_status import RunStatus, StatusTracker
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 
-LOOK_SECONDS = 0.5
-"""How often the runs' files are looked at."""
+POLL_SECONDS = 0.5
+"""How often the runs' files are read."""
+Show = Callable[[RunStatus], None]
+Done = Callable[["QueuedRun", int], None]
 
 
-class Job(NamedTuple):
-    """A run that has been begun, and who follows it."""
+class QueuedRun:
+    """A run whose folder has been made; once it is started, it trains."""
 
-    folder: Path
-    follower: Follower
+    launched: LaunchedRun
+    _is_stopping = False
+
+    def __init__(self, folder: Path, name: str, num_epochs: int) -> None:
+        self.folder = folder
+        self._tracker = StatusTracker(name, num_epochs)
+        self._metrics, self._position = RunFolder(folder).metrics, 0
+
+    @property
+    def status(self) -> RunStatus:
+        return self._tracker.status
+
+    def start(self, launcher: Launcher) -> None:
+        self.launched = launcher.start(self.folder)
+
+    def poll(self) -> int | None:
+        """Bring the status up to date; the exit code once the run has ended."""
+        code = self.launched.poll()  # before the lines are read, which are then the last
+        lines = read_lines(self._metrics, self._position)
+        self._position = lines.position
+        for line in lines.records:
+            self._tracker.add_line(line)
+        if code is not None:
+            self._tracker.end(_state(code))
+        return code if code is None or code >= 0 else 128 - code
+
+    def stop(self, number: int) -> None:
+        """Pass a signal on, once; the run saves itself and ends."""
+        if not self._is_stopping:
+            self.launched.send_signal(number)
+            self._is_stopping = True
 
 
-class _Started:
-    """A run in training, and how far its lines have been read."""
-
-    asked = False
-    """Whether it was asked to end."""
-
-    def __init__(self, job: Job, running: Running) -> None:
-        self.job, self.running, self.follower = job, running, job.follower
-        self._metrics, self._position = RunFolder(job.folder).metrics, 0
-
-    def look(self) -> None:
-        """Take in what the run has written since."""
-        if self._metrics.exists():
-            lines = read_lines(self._metrics, self._position)
-            self._position = lines.position
-            for line in lines.records:
-                self.follower.take(line)
-
-
-def run_batch(
-    folders: Sequence[Path],
-    followers: Sequence[Follower],
-    show: Callable[[Row], None],
-    places: Places,
-) -> int:
-    """Train runs that have been begun, as many at a time as fit; the worst exit code."""
-    waiting = [Job(*pair) for pair in zip(folders, followers, strict=True)]
+def run_all(folders: Sequence[Path], show: Show, launcher: Launcher) -> int:
+    """Train all runs; the worst exit code."""
+    waiting = [
+        QueuedRun(folder, folder.name, read_experiment(folder).num_epochs) for folder in folders
+    ]
     codes = [0]
-    code = run_queue(
-        lambda: waiting.pop(0) if waiting else None,
-        lambda job, code: codes.append(code),
-        show,
-        places,
-    )
+
+    def done(run: QueuedRun, code: int) -> None:
+        codes.append(code)
+
+    code = run_queue(lambda: waiting.pop(0) if waiting else None, done, show, launcher)
     return max(code, *codes)
 
 
 def run_queue(
-    take: Callable[[], Job | None],
-    done: Callable[[Job, int], None],
-    show: Callable[[Row], None],
-    places: Places,
+    take: Callable[[], QueuedRun | None],
+    done: Done,
+    show: Show,
+    launcher: Launcher,
 ) -> int:
-    """Train what `take` gives until it gives nothing and nothing runs; 0, or a signal's exit code.
+    """Train what `take` gives until it gives nothing and nothing runs.
 
-    `take` is asked again after every run that ends, and `done` is told its exit code.
+    `take` is asked again after every run that ends, and `done` is told its exit code. Returns 0, or
+    the exit code of what ended all runs: a signal, or a cluster that is lost.
     """
+    running: list[QueuedRun] = []
     try:
-        return _run_queue(take, done, show, places)
+        with Stop() as stop, _terminated_on_error(running):
+            while True:
+                while not stop.requested and launcher.has_room and (run := take()):
+                    run.start(launcher)
+                    running.append(run)
+                if not running and (stop.requested or launcher.has_room):
+                    return stop.exit_code if stop.requested else 0
+                if stop.requested:
+                    for run in running:
+                        run.stop(stop.signal or signal.SIGTERM)
+                time.sleep(POLL_SECONDS)
+                _poll_all(running, done, show)
     except ClusterLost as problem:
-        sys.stderr.write(f"fmarl: {problem}\n")
-        return EXIT_CODES[ClusterLost]
+        return report_error(problem)
 
 
-def _run_queue(
-    take: Callable[[], Job | None],
-    done: Callable[[Job, int], None],
-    show: Callable[[Row], None],
-    places: Places,
-) -> int:
-    running: list[_Started] = []
-    with Stop() as stop, _not_left_alone(running):
-        while True:
-            while not stop.requested and places.has_room and (job := take()):
-                running.append(_Started(job, places.start(job.folder)))
-            if not running and (stop.requested or places.has_room):
-                return stop.exit_code if stop.requested else 0
-            if stop.requested:
-                _pass_on(stop.signal or signal.SIGTERM, running)
-            time.sleep(LOOK_SECONDS)
-            for one in list(running):
-                code = one.running.poll()
-                one.look()
-                if code is not None:
-                    one.follower.say(_state(code))
-                    running.remove(one)
-                    done(one.job, code if code >= 0 else 128 - code)
-                show(one.follower.row)
+def _poll_all(
+    running: list[QueuedRun],
+    done: Done,
+    show: Show,
+) -> None:
+    for run in list(running):
+        code = run.poll()
+        if code is not None:
+            running.remove(run)
+            done(run, code)
+        show(run.status)
 
 
 @contextmanager
-def _not_left_alone(running: Sequence[_Started]) -> Iterator[None]:
+def _terminated_on_error(running: Sequence[QueuedRun]) -> Iterator[None]:
     """Whatever ends us ends the runs too; each has its last checkpoint."""
     try:
         yield
     except BaseException:
-        for one in running:
-            one.running.terminate()
-        for one in running:
-            one.running.wait()
+        for run in running:
+            run.launched.terminate()
         raise
-
-
-def _pass_on(number: int, running: Sequence[_Started]) -> None:
-    """Ask every run once; each saves itself and ends."""
-    for one in running:
-        if not one.asked:
-            one.running.send_signal(number)
-            one.asked = True
 
 
 def _state(code: int) -> str:

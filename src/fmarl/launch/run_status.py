@@ -1,54 +1,75 @@
-"""From the lines that a run writes to the row that is shown of it."""
+"""How far a run has come, from the lines that it writes."""
 
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from fmarl.cli.progress import Row
+
+@dataclass(frozen=True, kw_only=True)
+class RunStatus:
+    """One run of several, as it is shown."""
+
+    name: str
+    """Unique among them; may be empty for a run that is alone."""
+    epoch: int
+    num_epochs: int
+    test_rewards: tuple[float, ...] = ()
+    """Mean reward of every test so far, the newest last."""
+    train_reward: float | None = None
+    """Mean reward of the last epoch of training."""
+    gradient_norm: float | None = None
+    """‖∇F(θ̄)‖², squared as in the paper."""
+    bytes_sent: int = 0
+    """By all agents together, to the virtual agent and to neighbours."""
+    seconds_left: float | None = None
+    """Estimate; None where there is none yet."""
+    state: str = "training"
+
+    @property
+    def test_reward(self) -> float | None:
+        """What the newest test found, if there was one."""
+        return self.test_rewards[-1] if self.test_rewards else None
 
 
-class Follower:
-    """Where a run stands, by the lines it has written; how fast it goes, by this clock."""
+class StatusTracker:
+    """Keeps a run's status up to date; how fast the run is, by this clock."""
 
     def __init__(
         self, name: str, num_epochs: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.row = Row(name=name, epoch=0, num_epochs=num_epochs, state="starting")
+        self.status = RunStatus(name=name, epoch=0, num_epochs=num_epochs, state="starting")
         self._clock = clock
-        self._began: tuple[float, int] | None = None
+        self._first: tuple[float, int] | None = None
+        """Time and epoch of the first line."""
 
-    def take(self, line: dict[str, Any]) -> None:
+    def add_line(self, line: dict[str, Any]) -> None:
         """Take in a line of metrics."""
         if line["kind"] in ("start", "baseline"):
             return
         epoch = line["epoch"]
-        self._began = self._began or (self._clock(), epoch)
         changes = {"epoch": epoch, "state": "training", "seconds_left": self._seconds_left(epoch)}
         if line["kind"] == "test":
-            changes["test_rewards"] = (*self.row.test_rewards, _number(line["mean"]))
+            mean = math.nan if line["mean"] is None else line["mean"]
+            changes["test_rewards"] = (*self.status.test_rewards, mean)
         else:
             names = ("train_reward", "bytes_sent")
             changes |= {name: line[name] for name in names if name in line}
             changes["gradient_norm"] = _gradient_norm(line)
-        self.row = replace(self.row, **changes)
+        self.status = replace(self.status, **changes)
 
-    def say(self, state: str) -> None:
-        """Show another state, such as `done`; there is then nothing to wait for."""
-        self.row = replace(self.row, state=state, seconds_left=None)
+    def end(self, state: str) -> None:
+        """Set the last state, such as `done`; there is then nothing to wait for."""
+        self.status = replace(self.status, state=state, seconds_left=None)
 
     def _seconds_left(self, epoch: int) -> float | None:
-        assert self._began is not None
-        since, first = self._began
+        now = self._clock()
+        self._first = self._first or (now, epoch)
+        since, first = self._first
         if epoch <= first:
             return None
-        return (self._clock() - since) / (epoch - first) * (self.row.num_epochs - epoch)
-
-
-def _number(value: float | None) -> float:
-    """Lines hold null where there was no number."""
-    return math.nan if value is None else value
+        return (now - since) / (epoch - first) * (self.status.num_epochs - epoch)
 
 
 def _gradient_norm(line: dict[str, Any]) -> float | None:

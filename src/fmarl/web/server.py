@@ -1,17 +1,22 @@
-"""Serving the page: in this process (`fmarl watch`), or beside a command that trains."""
+"""Serving the page: in this process (`fmarl watch`), or beside a command that trains.
+
+Then it is `python -m fmarl.web.server LIFELINE SOCKET PLACE…`. The socket is inherited, so that the
+command can say at once where the page is.
+"""
 
 import asyncio
 import ipaddress
 import secrets
+import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
 
+from fmarl.child_process import ChildProcess, bind_to_parent
 from fmarl.errors import BadInput, require
 from fmarl.web.app import make_app
 from fmarl.web.feed import LOOK_SECONDS
@@ -83,33 +88,28 @@ async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
         cutting.cancel()
 
 
-class PageBeside:
-    """The page in a process of its own, for as long as a command trains. Use it in a `with`."""
+class PageProcess:
+    """The page in a process that ends with the command that trains. Use it in a `with`."""
 
     def __init__(self, places: Sequence[Path]) -> None:
         with listen() as listener:
             self.address = address_of(listener)
-            words = [sys.executable, "-m", "fmarl.web", str(listener.fileno()), *map(str, places)]
-            self._process = subprocess.Popen(
-                words, stdin=subprocess.PIPE, pass_fds=[listener.fileno()], start_new_session=True
+            descriptor = listener.fileno()
+            words = (str(descriptor), *map(str, places))
+            self._child = ChildProcess(
+                __name__, *words, pass_fds=[descriptor], stdin=subprocess.DEVNULL
             )
 
     def wait(self) -> None:
-        """Wait until it ends, as it does when it can not go on."""
-        self._process.wait()
+        """Wait until it ends by itself, as it does when it can not serve."""
+        self._child.process.wait()
 
-    def close(self) -> None:
-        """End it, when viewers have heard the end: nobody holds its standard input any more."""
-        assert self._process.stdin is not None
-        time.sleep(2 * LOOK_SECONDS)
-        self._process.stdin.close()
-        self._process.wait()
-
-    def __enter__(self) -> "PageBeside":
+    def __enter__(self) -> "PageProcess":
         return self
 
     def __exit__(self, *problem: object) -> None:
-        self.close()
+        time.sleep(2 * LOOK_SECONDS)  # until viewers have heard the end
+        self._child.kill()
 
 
 def _family(host: str) -> socket.AddressFamily:
@@ -118,3 +118,15 @@ def _family(host: str) -> socket.AddressFamily:
     except ValueError:
         require(host == "localhost", f"--host {host!r:.60}", "an address", "Use 127.0.0.1.")
         return socket.AF_INET
+
+
+def main() -> None:
+    """In the child: serve until killed, for nothing here needs to be finished or saved."""
+    descriptor, *places = bind_to_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command, which then ends us
+    with socket.socket(fileno=int(descriptor)) as listener:
+        serve(listener, [Path(place) for place in places])
+
+
+if __name__ == "__main__":
+    main()

@@ -16,13 +16,14 @@ from contextlib import contextmanager
 import pytest
 from rich.console import Console
 
-from fmarl.cli.progress import Progress, Row, duration, facts, line, mode_for, size, table
+from fmarl.cli.progress import ProgressDisplay, duration, facts, line, mode_for, size, table
+from fmarl.launch.run_status import RunStatus
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
 TERMINAL = {"TERM": "xterm-256color"}
 
 ROWS = [
-    Row(
+    RunStatus(
         name="FIRL τ=15",
         epoch=30,
         num_epochs=500,
@@ -32,7 +33,7 @@ ROWS = [
         bytes_sent=1_200_000,
         seconds_left=180.0,
     ),
-    Row(
+    RunStatus(
         name="FIRL_C E=1 seed 3",
         epoch=100_000,
         num_epochs=100_000,
@@ -43,7 +44,7 @@ ROWS = [
         seconds_left=5399.0,
         state="done",
     ),
-    Row(name="IRL", epoch=0, num_epochs=500, state="waiting"),
+    RunStatus(name="IRL", epoch=0, num_epochs=500, state="waiting"),
 ]
 NUMBERS = ["30/500", "0.143", "2.1", "1.2 MB", "3 min", "0/500", "0 B"]
 NUMBERS += ["100000/100000", "-1234.6", "1.23e-12", "999.9 MB", "90 min"]
@@ -77,14 +78,16 @@ def test_hidden_runs_are_counted():
 
 def test_a_name_is_never_taken_for_markup():
     name = "[red]:smile:[/]"
-    assert name in rendered([Row(name=name, epoch=1, num_epochs=2)], 140)
+    assert name in rendered([RunStatus(name=name, epoch=1, num_epochs=2)], 140)
 
 
 def test_a_line_says_what_is_known_and_nothing_else():
     assert line(ROWS[0]) == (
         "FIRL τ=15  epoch 30/500  NAS 0.143 (train 0.120)  |∇F|² 2.1  sent 1.2 MB  about 3 min left"
     )
-    alone = Row(name="", epoch=1, num_epochs=2, test_rewards=(math.nan,), gradient_norm=math.inf)
+    alone = RunStatus(
+        name="", epoch=1, num_epochs=2, test_rewards=(math.nan,), gradient_norm=math.inf
+    )
     assert line(alone, measure="reward") == "epoch 1/2  reward –  sent 0 B"
 
 
@@ -124,16 +127,18 @@ def test_a_duration_is_as_exact_as_one_cares_to_know(seconds, words):
 
 
 def test_facts_are_strict_json_with_the_newest_test():
-    odd = Row(name="x", epoch=1, num_epochs=2, test_rewards=(1.0, math.nan), train_reward=math.inf)
+    odd = RunStatus(
+        name="x", epoch=1, num_epochs=2, test_rewards=(1.0, math.nan), train_reward=math.inf
+    )
     assert json.loads(json.dumps(facts(odd), allow_nan=False))["train_reward"] is None
     assert facts(odd)["test_reward"] is None and facts(ROWS[0])["test_reward"] == 0.143
     assert "test_rewards" not in facts(odd)
 
 
-def in_a_pipe(rows: Sequence[Row], **kwargs) -> str:
+def in_a_pipe(rows: Sequence[RunStatus], **kwargs) -> str:
     """What ends up in a pipe when all of these come in turn."""
     pipe = io.StringIO()
-    with Progress(console=Console(file=pipe, width=40, _environ={}), **kwargs) as progress:
+    with ProgressDisplay(console=Console(file=pipe, width=40, _environ={}), **kwargs) as progress:
         for row in rows:
             progress.update(row)
     return pipe.getvalue()
@@ -142,7 +147,9 @@ def in_a_pipe(rows: Sequence[Row], **kwargs) -> str:
 def shown(**kwargs) -> str:
     """Two runs of twelve epochs, with a test in every fourth."""
     rows = [
-        Row(name=name, epoch=epoch, num_epochs=12, test_rewards=(0.1, 0.2, 0.3)[: epoch // 4 + 1])
+        RunStatus(
+            name=name, epoch=epoch, num_epochs=12, test_rewards=(0.1, 0.2, 0.3)[: epoch // 4 + 1]
+        )
         for epoch in range(12)
         for name in ("one", "two")
     ]
@@ -158,7 +165,7 @@ def test_without_a_terminal_there_is_one_unbroken_line_per_test():
 
 
 def test_a_run_without_tests_has_a_line_for_every_tenth_of_it():
-    rows = [Row(name="", epoch=epoch, num_epochs=40, train_reward=0.1) for epoch in range(41)]
+    rows = [RunStatus(name="", epoch=epoch, num_epochs=40, train_reward=0.1) for epoch in range(41)]
     lines = in_a_pipe(rows).splitlines()
     assert lines == [
         f"epoch {epoch}/40  NAS – (train 0.100)  sent 0 B" for epoch in range(4, 41, 4)
@@ -216,7 +223,7 @@ def test_a_table_wants_a_terminal_that_can_draw_and_is_wide_enough(environment, 
 def test_colours_forced_onto_a_pipe_do_not_make_it_a_terminal():
     console = Console(file=io.StringIO(), _environ={**TERMINAL, "FORCE_COLOR": "1"})
     assert console.is_terminal and mode_for(console, quiet=False, as_json=False) == "lines"
-    with Progress(console=console) as progress:
+    with ProgressDisplay(console=console) as progress:
         progress.update(ROWS[0])
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == line(ROWS[0]) + "\n"
@@ -225,7 +232,8 @@ def test_colours_forced_onto_a_pipe_do_not_make_it_a_terminal():
 PROGRAM = textwrap.dedent(
     """
     import os, signal, sys
-    from fmarl.cli.progress import Progress, Row
+    from fmarl.cli.progress import ProgressDisplay
+    from fmarl.launch.run_status import RunStatus
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs inherit it ignored
     ends = {
@@ -234,9 +242,10 @@ PROGRAM = textwrap.dedent(
         "exit": lambda: sys.exit(3),
         "ctrl-c": lambda: os.kill(os.getpid(), signal.SIGINT),
     }
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         for number in range(int(sys.argv[2])):
-            progress.update(Row(name=f"run {number}", epoch=1, num_epochs=2, test_rewards=(0.143,)))
+            name = f"run {number}"
+            progress.update(RunStatus(name=name, epoch=1, num_epochs=2, test_rewards=(0.143,)))
         progress._live.refresh()  # rather than wait for a quarter of a second
         print("said in between")
         ends[sys.argv[1]]()
@@ -247,7 +256,9 @@ PROGRAM = textwrap.dedent(
 
 def on_a_terminal(end, runs=1, **environment):
     """Everything that a program shows on a terminal until it ends, and its exit code."""
-    inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    inherited = {
+        name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ
+    }
     with terminal() as (screen, tty):
         child = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, end, str(runs)],
@@ -284,7 +295,7 @@ def test_ctrl_c_while_the_table_begins_or_ends_still_gives_the_cursor_back(momen
         raise KeyboardInterrupt
 
     with terminal() as (screen, tty):
-        progress = Progress(console=Console(file=tty, _environ=TERMINAL))
+        progress = ProgressDisplay(console=Console(file=tty, _environ=TERMINAL))
         monkeypatch.setattr(sys, "stdout", sys.stdout)  # an interrupted table leaves its own there
         with monkeypatch.context() as patch:
             patch.setattr(progress._live, moment, interrupted)

@@ -1,8 +1,8 @@
-"""From a run's lines to the row that is shown of it."""
+"""From a run's lines to the status that is shown of it."""
 
 import math
 
-from fmarl.launch.run_status import Follower
+from fmarl.launch.run_status import StatusTracker
 
 
 class Clock:
@@ -14,52 +14,52 @@ class Clock:
         return self.now
 
 
-def _follower() -> tuple[Follower, Clock]:
+def _tracker() -> tuple[StatusTracker, Clock]:
     clock = Clock()
-    return Follower("brisk-otter", num_epochs=20, clock=clock), clock
+    return StatusTracker("brisk-otter", num_epochs=20, clock=clock), clock
 
 
 def test_lines_become_where_the_run_stands():
-    follower, clock = _follower()
-    follower.take({"kind": "start", "epoch": 0})
-    follower.take({"kind": "test", "epoch": 0, "mean": 0.1})
+    tracker, clock = _tracker()
+    tracker.add_line({"kind": "start", "epoch": 0})
+    tracker.add_line({"kind": "test", "epoch": 0, "mean": 0.1})
     clock.now += 10
-    follower.take({"kind": "epoch", "epoch": 5, "train_reward": 0.2, "bytes_sent": 7})
-    follower.take({"kind": "test", "epoch": 5, "mean": 0.3})
-    row = follower.row
-    assert (row.epoch, row.train_reward, row.bytes_sent) == (5, 0.2, 7)
-    assert row.test_rewards == (0.1, 0.3)
-    assert row.state == "training"
+    tracker.add_line({"kind": "epoch", "epoch": 5, "train_reward": 0.2, "bytes_sent": 7})
+    tracker.add_line({"kind": "test", "epoch": 5, "mean": 0.3})
+    status = tracker.status
+    assert (status.epoch, status.train_reward, status.bytes_sent) == (5, 0.2, 7)
+    assert status.test_rewards == (0.1, 0.3)
+    assert status.state == "training"
 
 
 def test_the_time_left_is_that_of_the_epochs_left_at_the_speed_so_far():
-    follower, clock = _follower()
-    follower.take({"kind": "test", "epoch": 10, "mean": 0.1})  # it was resumed there
-    assert follower.row.seconds_left is None
+    tracker, clock = _tracker()
+    tracker.add_line({"kind": "test", "epoch": 10, "mean": 0.1})  # it was resumed there
+    assert tracker.status.seconds_left is None
     clock.now += 8
-    follower.take({"kind": "epoch", "epoch": 14})
-    assert follower.row.seconds_left == 12
+    tracker.add_line({"kind": "epoch", "epoch": 14})
+    assert tracker.status.seconds_left == 12
 
 
 def test_the_norm_on_samples_is_shown_before_the_agents_own():
-    follower, _ = _follower()
-    follower.take({"kind": "epoch", "epoch": 1, "gradient_norm": 3.0})
-    assert follower.row.gradient_norm == 9
+    tracker, _ = _tracker()
+    tracker.add_line({"kind": "epoch", "epoch": 1, "gradient_norm": 3.0})
+    assert tracker.status.gradient_norm == 9
     both = {"expected_gradient_norm": 2.0, "gradient_norm": 3.0}
-    follower.take({"kind": "epoch", "epoch": 2, **both})
-    assert follower.row.gradient_norm == 2
+    tracker.add_line({"kind": "epoch", "epoch": 2, **both})
+    assert tracker.status.gradient_norm == 2
 
 
 def test_a_test_without_a_number_is_shown_as_none():
-    follower, _ = _follower()
-    follower.take({"kind": "test", "epoch": 0, "mean": None})
-    assert math.isnan(follower.row.test_rewards[0])
+    tracker, _ = _tracker()
+    tracker.add_line({"kind": "test", "epoch": 0, "mean": None})
+    assert math.isnan(tracker.status.test_rewards[0])
 
 
 def test_a_run_that_is_over_is_not_waited_for():
-    follower, clock = _follower()
-    follower.take({"kind": "epoch", "epoch": 1})
+    tracker, clock = _tracker()
+    tracker.add_line({"kind": "epoch", "epoch": 1})
     clock.now += 1
-    follower.take({"kind": "epoch", "epoch": 2})
-    follower.say("done")
-    assert (follower.row.state, follower.row.seconds_left) == ("done", None)
+    tracker.add_line({"kind": "epoch", "epoch": 2})
+    tracker.end("done")
+    assert (tracker.status.state, tracker.status.seconds_left) == ("done", None)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.launch.on_this_machine import Cores
-from fmarl.launch.reproduce_queue import Conductor
+from fmarl.launch.on_this_machine import LocalLauncher
 from fmarl.reproduce.methods import sample_run
 from fmarl.reproduce.open_choices import Choices
 from fmarl.reproduce.results import read_results
 from fmarl.reproduce.run_plan import Task
+from fmarl.reproduce.run_queue import ReproductionQueue
 from fmarl.reproduce.study import LENGTHS, Study
 
 HOPELESS = Choices(optimiser="sgd", learning_rate=1e30)
@@ -20,8 +20,8 @@ SHORT = LENGTHS["smoke"]._replace(num_epochs=3, test_every=3)
 def diverged(tmp_path_factory) -> tuple[Study, Path, int]:
     study = Study("smoke", "standard", SHORT, HOPELESS)
     folder = tmp_path_factory.mktemp("hopeless")
-    with Cores() as room:
-        return study, folder, Conductor(study, ["fig4"], folder).conduct(room, quiet=True)
+    with LocalLauncher() as launcher:
+        return study, folder, ReproductionQueue(study, ["fig4"], folder).run(launcher)
 
 
 def test_a_run_that_diverged_is_kept_as_failed(diverged):

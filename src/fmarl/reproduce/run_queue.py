@@ -3,19 +3,17 @@
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fmarl.cli.exit_codes import EXIT_CODES
-from fmarl.cli.output import console, print_lines
-from fmarl.cli.progress import Progress, Row, duration
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.signals import SIGNALS
 from fmarl.engine.train import Diverged, begin
-from fmarl.launch.base import Places
-from fmarl.launch.queue import Job, run_queue
-from fmarl.launch.run_status import Follower
+from fmarl.launch.exit_codes import EXIT_CODES
+from fmarl.launch.launcher import Launcher
+from fmarl.launch.queue import QueuedRun, run_queue
+from fmarl.launch.run_status import RunStatus
 from fmarl.records.run_folder import RunFolder
 from fmarl.reproduce.estimate import core_seconds, wall_seconds
 from fmarl.reproduce.results import (
@@ -35,32 +33,38 @@ STOPPED = {128 + number for number in SIGNALS}
 """Exit codes of runs that were asked to end, and did so well."""
 
 
-class Conductor:
-    """Gives runs to the cores, and takes their results, until none is missing."""
+class ReproductionQueue:
+    """Trains the runs that are missing, and takes their results, until none is.
+
+    Args:
+        show: Told how far each run has come, and all of them together.
+        ended: Told of each run that has a result: its name, how it ended, and the seconds left.
+    """
 
     def __init__(
-        self, study: Study, parts: Sequence[str], folder: Path, *, keep_runs: bool = False
+        self,
+        study: Study,
+        parts: Sequence[str],
+        folder: Path,
+        *,
+        keep_runs: bool = False,
+        show: Callable[[RunStatus], None] = lambda status: None,
+        ended: Callable[[str, RunStatus, float], None] | None = None,
     ) -> None:
         self._study, self._parts, self._place = study, parts, ResultsFolder(folder)
-        self._keep_runs = keep_runs
+        self._keep_runs, self._show, self._ended = keep_runs, show, ended
         self._tasks: dict[str, Task] = {}
         """Runs that were begun, by key; one that broke down is not begun again."""
         self._worst = 0
         self._began, self._estimated = time.monotonic(), 0.0
 
-    def conduct(self, places: Places, *, quiet: bool) -> int:
+    def run(self, launcher: Launcher) -> int:
         """Train all that is missing; 0, or the exit code of what kept it from ending."""
-        self._cores = len(places)
-        live = console().is_terminal and not quiet
-        self._says_lines = not live and not quiet
-        with (
-            adding_to(self._place.path, what_runs_here(self._study)) as self._writer,
-            Progress(quiet=not live) as progress,
-        ):
+        self._cores = len(launcher)
+        with adding_to(self._place.path, what_runs_here(self._study)) as self._writer:
             self._results = read_results(self._place.path)
-            self._show = progress.update
             self._show_all()
-            return run_queue(self._take, self._done, self._show, places) or self._outcome()
+            return run_queue(self._take, self._done, self._show, launcher) or self._outcome()
 
     def _outcome(self) -> int:
         """What to end with when no more runs can be begun."""
@@ -71,12 +75,12 @@ class Conductor:
             return EXIT_CODES[Diverged]
         return self._worst
 
-    def _take(self) -> Job | None:
-        """The next run that can be begun, or gone on with."""
+    def _take(self) -> QueuedRun | None:
+        """The next run that can be begun or resumed."""
         for task in missing_tasks(self._study, self._parts, self._results, self._place):
             if task.key not in self._tasks and self._place.has_samples(task.experiment.samples):
                 self._tasks[task.key] = task
-                return Job(self._folder(task), Follower(task.name, task.experiment.num_epochs))
+                return QueuedRun(self._folder(task), task.name, task.experiment.num_epochs)
         return None
 
     def _folder(self, task: Task) -> Path:
@@ -88,20 +92,21 @@ class Conductor:
             begin(replace(task.experiment, samples=path), folder)
         return folder
 
-    def _done(self, job: Job, code: int) -> None:
+    def _done(self, run: QueuedRun, code: int) -> None:
         """Keep what a run has found; one that diverged counts as it is."""
-        task = self._tasks[job.folder.name]
+        task = self._tasks[run.folder.name]
         if code in (0, EXIT_CODES[Diverged]):
             failed = "" if code == 0 else "diverged"
-            record = summary(task.experiment, job.folder, failed)
+            record = summary(task.experiment, run.folder, failed)
             if task.key not in self._results:
                 self._results[task.key] = keep(self._writer, record)
-            self._clear_away(task, job.folder)
+            self._clear_away(task, run.folder)
             self._estimated += core_seconds(task.experiment)
-            self._tell(task, job.follower.row)
+            if self._ended is not None:
+                self._ended(task.name, run.status, self._seconds_left())
         elif code not in STOPPED:
             self._worst = max(self._worst, code)
-            sys.stderr.write(f"fmarl: {task.name} ended with code {code}; it is in {job.folder}\n")
+            sys.stderr.write(f"fmarl: {task.name} ended with code {code}; it is in {run.folder}\n")
         self._show_all()
 
     def _clear_away(self, task: Task, folder: Path) -> None:
@@ -112,8 +117,10 @@ class Conductor:
     def _show_all(self) -> None:
         """A first row that counts runs, as the others count epochs."""
         there, rest = len(self._results), len(self._still_to_run())
-        row = Row(name="all runs", epoch=there, num_epochs=there + rest, state="training")
-        self._show(replace(row, seconds_left=self._seconds_left()))
+        left = self._seconds_left()
+        self._show(
+            RunStatus(name="all runs", epoch=there, num_epochs=there + rest, seconds_left=left)
+        )
 
     def _seconds_left(self) -> float:
         rest = wall_seconds(self._still_to_run(), self._cores)
@@ -123,9 +130,3 @@ class Conductor:
 
     def _still_to_run(self) -> list[Experiment]:
         return still_to_run(self._study, self._parts, self._results, self._place)
-
-    def _tell(self, task: Task, row: Row) -> None:
-        if self._says_lines:
-            score = f"NAS {row.test_reward:.3f}" if row.test_reward is not None else ""
-            left = duration(self._seconds_left())
-            print_lines(f"{task.name}  {score}  {row.state}; about {left} left")

@@ -1,0 +1,24 @@
+"""How a process ends whose run can not go on, by what keeps it from it."""
+
+import sys
+
+from fmarl.engine.engine import EngineFailed
+from fmarl.engine.train import Diverged
+from fmarl.errors import BAD_INPUT, BadInput
+from fmarl.records.atomic_files import DiskTrouble
+from fmarl.records.checkpoint import NoGoodCheckpoint
+
+EXIT_CODES: dict[type[Exception], int] = {
+    BadInput: BAD_INPUT,
+    EngineFailed: 3,
+    Diverged: 4,
+    DiskTrouble: 5,
+    NoGoodCheckpoint: 6,
+}
+RUN_ERRORS = tuple(EXIT_CODES)
+
+
+def report_error(problem: Exception) -> int:
+    """Say in one line what ended a run, one of `RUN_ERRORS`, and return its exit code."""
+    sys.stderr.write(f"fmarl: {' '.join(str(problem).split())}\n")
+    return next(code for kind, code in EXIT_CODES.items() if isinstance(problem, kind))
