@@ -41,27 +41,24 @@ class Runs:
 
 def _facts(summary: RunSummary) -> dict[str, Any]:
     experiment = summary.description.get("experiment", {})
-    last, tests = summary.last_metrics, _tests(summary)
+    tests = _tests(summary)
+    epoch, num_epochs = summary.last_metrics.get("epoch"), experiment.get("num_epochs")
+    state = "damaged" if summary.problem else state_of(summary.folder, epoch, num_epochs)
     return {
         "run": summary.folder.name,
         "world": experiment.get("world"),
         "algorithm": experiment.get("algorithm"),
         "method": experiment.get("together", {}).get("method"),
         "seed": experiment.get("seed"),
-        "epoch": last.get("epoch"),
-        "of": experiment.get("num_epochs"),
+        "epoch": epoch,
+        "of": num_epochs,
         "test reward": tests[-1]["mean"] if tests else None,
-        "state": _state(summary, last.get("epoch"), experiment.get("num_epochs")),
+        "state": state,
         "started": summary.description.get("started"),
     }
 
 
 def _tests(summary: RunSummary) -> list[dict[str, Any]]:
-    metrics = RunFolder(summary.folder).metrics
-    lines = read_lines(metrics).records if metrics.exists() else []
+    lines = read_lines(RunFolder(summary.folder).metrics).records
     names = ("epoch", "mean", "rewards")
     return [{name: line[name] for name in names} for line in lines if line["kind"] == "test"]
-
-
-def _state(summary: RunSummary, epoch: int | None, num_epochs: int | None) -> str:
-    return "damaged" if summary.problem else state_of(summary.folder, epoch, num_epochs)
