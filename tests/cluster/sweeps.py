@@ -84,7 +84,7 @@ def codes(folder: Path) -> list[str]:
 
 
 def assert_same_run(folder: Path, whole: Run) -> None:
-    """Parameters, metrics and samples, byte for byte, of a run that goes on here if it can."""
+    """Parameters, metrics and samples, byte for byte; a run that has not ended is resumed here."""
     assert resume(folder).digest == whole.digest
     ours, theirs = RunFolder(folder), RunFolder(whole.folder)
     assert ours.metrics.read_bytes() == theirs.metrics.read_bytes()

@@ -27,7 +27,7 @@ SCRATCH = ("fmarl-ray-*", "fmarl-run-*")
 
 
 def left_scratch() -> set[Path]:
-    """Folders in which nobody lives any more."""
+    """Folders that no process holds any more."""
     found = [path for pattern in SCRATCH for path in Path("/tmp").glob(pattern)]
     return {path for path in found if not is_held(path)}
 
@@ -62,7 +62,7 @@ def test_ctrl_c_comes_home_and_a_killed_actor_costs_nothing_but_time(tmp_path):
         assert codes(folder) == ["STOPPED"]
         assert list((folder / "checkpoints").glob("*.json"))
     resumed = start(*words, mark=mark)
-    wait_until(lambda: all("RESUMED" in codes(folder) for folder in folders), "both go on")
+    wait_until(lambda: all("RESUMED" in codes(folder) for folder in folders), "both are resumed")
     kill(marked(mark, "ray::HostRun")[:1])
     _, complaint = resumed.communicate()
     assert (resumed.returncode, complaint) == (0, "")

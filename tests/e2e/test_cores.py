@@ -87,12 +87,12 @@ def test_workers_do_not_outlive_their_parent(tmp_path: Path):
         os.kill(pid, 0)
         user.kill()
     deadline = time.monotonic() + 60
-    while _lives(pid):
+    while _is_running(pid):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
-def _lives(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     """Whether it is a process that has not ended; nobody may have asked for its exit code."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

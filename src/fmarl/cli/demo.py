@@ -66,7 +66,7 @@ class Demo:
         with ExitStack() as stack:
             page = None if self.no_page else stack.enter_context(PageProcess([place]))
             if not self.json:
-                _say_hello(place, page)
+                _print_intro(place, page)
             with LocalLauncher(jobs=self.jobs) as launcher:
                 code = self._train(place, [SAMPLES], launcher)
                 code = code or self._train(place, METHODS, launcher)
@@ -74,9 +74,9 @@ class Demo:
                 if not self.json:
                     print_lines(f"stopped; go on with: {own_command()} demo --out {place}")
                 return code
-            self._say_results(place)
+            self._print_results(place)
             if page is not None and sys.stdout.isatty() and not self.json:
-                _keep(page)
+                _keep_open(page)
         return 0
 
     def _train(self, place: Path, names: Iterable[str], launcher: LocalLauncher) -> int:
@@ -85,7 +85,7 @@ class Demo:
         with ProgressDisplay(quiet=self.json) as progress:
             return run_all(folders, progress.update, launcher)
 
-    def _say_results(self, place: Path) -> None:
+    def _print_results(self, place: Path) -> None:
         runs = [read_recorded_run(place / name, name) for name in METHODS]
         rows = [_row(run) for run in runs]
         if self.json:
@@ -145,7 +145,7 @@ def _row(run: RecordedRun) -> dict[str, Any]:
     }
 
 
-def _say_hello(place: Path, page: PageProcess | None) -> None:
+def _print_intro(place: Path, page: PageProcess | None) -> None:
     print_lines(
         f"fmarl {__version__}: seven vehicles learn to drive a figure eight, in four ways",
         f"runs: {place}",
@@ -153,8 +153,8 @@ def _say_hello(place: Path, page: PageProcess | None) -> None:
     )
 
 
-def _keep(page: PageProcess) -> None:
-    """Leave the page up for who is looking at it."""
+def _keep_open(page: PageProcess) -> None:
+    """Leave the page up for its viewers."""
     print_lines(f"The page stays at {page.address} until you press Ctrl-C.")
     try:
         page.wait()

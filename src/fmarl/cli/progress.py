@@ -65,7 +65,7 @@ class ProgressDisplay:
         self._live = Live(console=self._console, get_renderable=self._view)
 
     def update(self, status: RunStatus) -> None:
-        """Take over where a run stands now."""
+        """Show the new status of a run."""
         known = self._rows.get(status.name)
         is_tested = _tests(status) > _tests(known)
         # Made anew, not changed: the table is drawn by another thread.

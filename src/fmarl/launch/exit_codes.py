@@ -1,4 +1,4 @@
-"""How a process ends whose run can not go on, by what keeps it from it."""
+"""Exit codes of a process whose run has failed, by the kind of failure."""
 
 import sys
 

@@ -159,7 +159,7 @@ def apply_changes(folder: Path, changes: Sequence[FileChange]) -> None:
     for change in sidecars:
         publish(folder / change.name)
     gone = [folder / change.name for change in changes if change.content is None]
-    remove(sorted(gone, key=lambda path: path.suffix))  # sidecars before what they vouch for
+    remove(sorted(gone, key=lambda path: path.suffix))  # sidecars before their arrays
 
 
 def _write(path: Path, keep: int, content: bytes) -> None:

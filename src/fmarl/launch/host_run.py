@@ -31,7 +31,7 @@ class RunBundle(NamedTuple):
     core: int
     """Which of the host's cores is its own."""
     force: bool
-    """Whether it may go on under other versions."""
+    """Whether it may continue under other versions."""
 
 
 class Poll(NamedTuple):

@@ -1,7 +1,7 @@
 """Runs on the hosts of a Ray cluster, one core each, as they are seen from here.
 
 The run trains in a copy of its folder (`host_run.py`), and this side asks, about once a second,
-what has changed. Nothing is ever pushed, so a host that was given up and still lives can not write
+what has changed. Nothing is ever pushed, so a host that was given up and is still up can not write
 here. A host that dies costs its runs what had not yet been fetched: they continue elsewhere, and
 end with the same bits.
 """

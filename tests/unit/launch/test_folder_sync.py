@@ -1,4 +1,4 @@
-"""The folder at home follows the run elsewhere, and is a whole run whatever happens when."""
+"""The folder here follows the run on a host, and is a whole run whatever happens when."""
 
 import shutil
 from contextlib import suppress

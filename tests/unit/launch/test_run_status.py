@@ -19,7 +19,7 @@ def _tracker() -> tuple[StatusTracker, Clock]:
     return StatusTracker("brisk-otter", num_epochs=20, clock=clock), clock
 
 
-def test_lines_become_where_the_run_stands():
+def test_lines_become_the_status_of_the_run():
     tracker, clock = _tracker()
     tracker.add_line({"kind": "start", "epoch": 0})
     tracker.add_line({"kind": "test", "epoch": 0, "mean": 0.1})

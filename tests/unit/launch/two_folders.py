@@ -65,7 +65,7 @@ class Writer:
         write_durably(self.folder.method, f"{self.line}".encode())
 
     def _go_back(self) -> None:
-        """A run that goes on from its last checkpoint forgets the lines behind it."""
+        """A run that is resumed from its last checkpoint drops the lines behind it."""
         with LineWriter(self.folder.metrics) as writer:
             writer.truncate_to(newest(self.folder.path)[1])
 
@@ -89,7 +89,7 @@ def two_folders(parent: Path) -> tuple[Path, Path]:
 
 
 def require_whole(home: Path) -> None:
-    """All that the newest checkpoint counts on is there, and no sidecar vouches for air."""
+    """All that the newest checkpoint counts on is there, and no sidecar lacks its arrays."""
     for sidecar in RunFolder(home).checkpoints.glob("*.json"):
         assert list(sidecar.parent.glob(f"{sidecar.stem}-*.safetensors")), sidecar
     update_count, end = newest(home)
