@@ -72,7 +72,9 @@ def learning_keys(seed: int) -> tuple[PRNGKeyArray, PRNGKeyArray]:
 
 
 def keep_compiled_programs(folder: Path | None = None) -> None:
-    """Keep compiled programs in the user's cache folder, if it can be written."""
+    """Keep compiled programs where JAX is told to, or in the user's cache folder if writable."""
+    if folder is None and jax.config.jax_compilation_cache_dir:  # type: ignore[attr-defined]
+        return
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = folder or home / "fmarl" / "compiled"
     try:
