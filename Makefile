@@ -9,9 +9,9 @@ demo: .venv/base.done
 	$(BIN)/fmarl demo
 
 test: .venv/dev.done
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not long and not cluster"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not long and not cluster"
 test-long: .venv/dev.done
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m long
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m long
 test-cluster: .venv/dev.done
 	$(BIN)/pytest -p no:xdist -m cluster tests/cluster
 test-peers: .venv/dev.done

@@ -11,15 +11,12 @@ STILL_DOUBLED = {
     "Curve",
     "Learner",
     "Lesson",
-    "Memory",
     "Message",
     "Packed",
     "Progress",
     "Report",
-    "Slot",
     "Step",
     "Verdict",
-    "Wanted",
 }
 
 
