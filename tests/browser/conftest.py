@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from browser.recordings import made_once, record_all
 from browser.viewer import Look, Serve, Start, Viewer
-from e2e.hearing import hearing
+from e2e.fmarl_command import fmarl_command
 from e2e.page import Page, served
 
 ARGUMENTS = [
@@ -58,7 +58,7 @@ def start() -> Iterator[Start]:
     with ExitStack() as stack:
 
         def run(*words: object) -> subprocess.Popen[str]:
-            command = hearing(*map(str, words))
+            command = fmarl_command(*map(str, words))
             process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
             stack.enter_context(process)
             stack.callback(process.kill)

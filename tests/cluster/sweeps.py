@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from e2e.hearing import hearing
+from e2e.fmarl_command import fmarl_command
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import Run, begin, resume
 from fmarl.records.jsonl import read_lines
@@ -32,7 +32,7 @@ def alone(folder: Path, seed: int, num_epochs: int = 20) -> Run:
 def start(*words: str, mark: str, **environment: str) -> subprocess.Popen[str]:
     """Fmarl as a process whose descendants can all be found, in a group of its own."""
     return subprocess.Popen(
-        hearing(*words),
+        fmarl_command(*words),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Go on with a run, and be killed by SIGKILL at a named point of a given slot: no clean-up at all.
+"""Resume a run, and be killed by SIGKILL at a named point of a given slot: no clean-up at all.
 
 python killed_run.py FOLDER POINT SLOT
 """
@@ -8,11 +8,10 @@ import signal
 import sys
 from collections.abc import Callable
 
-from fmarl.engine import run_writer as writer
-from fmarl.engine import train
+from fmarl.engine import run_writer, train
 from fmarl.engine.engine import LocalEngine
 from fmarl.records import checkpoint
-from fmarl.rollout import supervisor as keeper
+from fmarl.rollout import supervisor
 
 POINTS = ("before-play", "in-play", "after-learning", "in-checkpoint", "after-checkpoint")
 
@@ -42,12 +41,12 @@ def after(owner: object, name: str, due: Callable[..., bool]) -> None:
 
 def arm(point: str, slot: int) -> None:
     """Set the trap. A checkpoint is due after every epoch, so that the traps for it are reached."""
-    writer.CHECKPOINT_SECONDS = 0.0
+    run_writer.CHECKPOINT_SECONDS = 0.0
     if point == "before-play":
         before(LocalEngine, "play", lambda engine: engine._pool.slot == slot)
     elif point == "in-play":  # all worlds have been asked and are at work
         before(
-            keeper.WorldSupervisor,
+            supervisor.WorldSupervisor,
             "answer",
             lambda world: world.slot == slot,
         )
@@ -57,7 +56,9 @@ def arm(point: str, slot: int) -> None:
         name = f"{slot:09}.json"
         before(checkpoint, "publish", lambda path: path.name == name)
     else:
-        after(writer.RunWriter, "save", lambda run, state: int(state.learned.update_count) == slot)
+        after(
+            run_writer.RunWriter, "save", lambda run, state: int(state.learned.update_count) == slot
+        )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from e2e.hearing import hearing
+from e2e.fmarl_command import fmarl_command
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Page:
 @contextmanager
 def served(*words: str | Path) -> Iterator[Page]:
     """Serve the page on any free port, until the body ends."""
-    command = hearing("watch", *map(str, words), "--port", "0")
+    command = fmarl_command("watch", *map(str, words), "--port", "0")
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.hearing import hearing
+from e2e.fmarl_command import fmarl_command
 
 
 def test_bounds_prints_printed_and_corrected_forms(fmarl):
@@ -151,7 +151,7 @@ def test_ctrl_c_ends_quietly(tmp_path: Path):
     settings = tmp_path / "settings.json"
     os.mkfifo(settings)
     process = subprocess.Popen(
-        hearing("bounds", "--settings", str(settings)),
+        fmarl_command("bounds", "--settings", str(settings)),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.hearing import hearing
+from e2e.fmarl_command import fmarl_command
 from fmarl.records.jsonl import read_lines
 
 pytestmark = pytest.mark.long
@@ -40,7 +40,7 @@ def test_a_demo_that_was_stopped_goes_on_and_the_next_has_a_folder_of_its_own(tm
 
 def _stopped_when(there: Path, *words: str) -> int:
     """Press Ctrl-C when a file has something in it; how the demo ends then."""
-    with subprocess.Popen(hearing("demo", *words), stdout=subprocess.DEVNULL) as demo:
+    with subprocess.Popen(fmarl_command("demo", *words), stdout=subprocess.DEVNULL) as demo:
         while not (there.exists() and there.stat().st_size):
             assert demo.poll() is None
             time.sleep(0.1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from e2e.hearing import hearing
+from e2e.fmarl_command import fmarl_command
 from e2e.page import Page, served
 from fmarl.engine.train import train
 from unit.engine.small_experiments import toy
@@ -194,7 +194,9 @@ def test_a_taken_port_is_named_and_without_one_the_next_is_used(place: Path, fma
 
 def test_the_page_beside_a_run_ends_with_it_even_if_it_is_killed(tmp_path: Path):
     words = ["train", "toy-bumpy", "--set", "epoch_steps=40", "--steps-per-update", "20"]
-    command = hearing(*words, "--num-epochs", "100000", "--out", str(tmp_path / "a"), "--watch")
+    command = fmarl_command(
+        *words, "--num-epochs", "100000", "--out", str(tmp_path / "a"), "--watch"
+    )
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as run:
@@ -211,7 +213,7 @@ def test_the_page_beside_a_run_ends_with_it_even_if_it_is_killed(tmp_path: Path)
 
 def test_a_run_whose_page_is_killed_ends_as_it_should(tmp_path: Path):
     words = ["train", "toy-bumpy", "--set", "epoch_steps=40", "--steps-per-update", "20"]
-    command = hearing(
+    command = fmarl_command(
         *words, "--num-epochs", "30", "--out", str(tmp_path / "a"), "--watch", "--json"
     )
     with subprocess.Popen(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.hearing import hearing
+from e2e.fmarl_command import fmarl_command
 from fmarl.reproduce.results import ResultsFolder, read_results, what_runs_here
 from fmarl.reproduce.study import make_study
 from unit.records.small_disk import fill, small_disk
@@ -22,7 +22,7 @@ RUNS = 6
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("reproduction") / "smoke"
-    words = hearing(*SMOKE, "--out", str(folder))
+    words = fmarl_command(*SMOKE, "--out", str(folder))
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return folder, done.stdout
@@ -79,7 +79,7 @@ def test_verdicts_of_other_results_stand_beside_those_of_the_first(finished, fma
 @pytest.mark.long
 def test_a_reproduction_that_was_stopped_goes_on_to_the_same_results(finished, tmp_path):
     whole, folder = finished[0], tmp_path / "stopped"
-    words = hearing(*SMOKE, "--out", str(folder))
+    words = fmarl_command(*SMOKE, "--out", str(folder))
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     while "seed 0" not in process.stdout.readline():

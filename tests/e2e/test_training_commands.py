@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.hearing import hearing
+from e2e.fmarl_command import fmarl_command
 from fmarl.engine.train import begin, resume
 from fmarl.records.jsonl import read_lines
 from unit.engine.small_experiments import toy
@@ -28,7 +28,7 @@ def _command(*words: str) -> list[str]:
 
 def _start(*words: str, mark: str = "") -> subprocess.Popen[str]:
     return subprocess.Popen(
-        hearing(*words),
+        fmarl_command(*words),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -114,7 +114,7 @@ def test_a_world_that_sleeps_in_a_step_is_woken_by_a_restart(tmp_path):
 
 def test_a_world_killed_again_while_it_is_being_restored_still_comes_back():
     """A killer that strikes every 0.15 s: in starts, in replays and in slots."""
-    peace = threading.Event()
+    done = threading.Event()
     with WorldPool(
         [maker(spin_seconds=0.001)], run_seed=4, restarts=restarts(max_restarts=20)
     ) as rollout:
@@ -126,12 +126,12 @@ def test_a_world_killed_again_while_it_is_being_restored_still_comes_back():
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
                 time.sleep(0.15)
-            peace.set()
+            done.set()
 
         killer = threading.Thread(target=strike)
         digests = [rollout.play(POLICY, STEPS)[0].digest()]
         killer.start()
-        while not peace.is_set() or len(digests) < 4:
+        while not done.is_set() or len(digests) < 4:
             digests.append(rollout.play(POLICY, STEPS)[0].digest())
         killer.join()
         assert codes(rollout).count("WORLD_CRASHED") >= 3
@@ -151,7 +151,7 @@ def test_what_a_killed_worker_had_started_is_ended_too(monkeypatch, tmp_path):
     assert processes_with(str(tmp_path)) == []
 
 
-CLINGING = textwrap.dedent(
+TIED_TO_PARENT = textwrap.dedent(
     """
     import fcntl, sys, time
     if sys.argv[2] == "thread":
@@ -169,7 +169,7 @@ def test_a_worker_dies_with_its_lifeline_wherever_it_runs(means):
     """The thread is for systems whose kernel does not do it."""
     lifeline, ours = os.pipe()
     child = subprocess.Popen(
-        [sys.executable, "-c", CLINGING, str(lifeline), means],
+        [sys.executable, "-c", TIED_TO_PARENT, str(lifeline), means],
         stdout=subprocess.PIPE,
         pass_fds=(lifeline,),
         start_new_session=True,

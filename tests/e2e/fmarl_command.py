@@ -1,4 +1,4 @@
-"""Start fmarl so that it hears signals, whoever started the tests.
+"""The command line of fmarl in a process with default signal handlers.
 
 Shells let background jobs ignore Ctrl-C, and what they start inherits that. Setting it right in a
 `preexec_fn` would fork a process that has loaded JAX, so the new process does it itself.
@@ -6,7 +6,7 @@ Shells let background jobs ignore Ctrl-C, and what they start inherits that. Set
 
 import sys
 
-_HEARING = """
+_RUN_WITH_DEFAULT_SIGNALS = """
 import runpy, signal
 for number in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_DFL)
@@ -15,6 +15,5 @@ runpy.run_module("fmarl", run_name="__main__")
 """
 
 
-def hearing(*words: str) -> list[str]:
-    """The command line of fmarl with these words."""
-    return [sys.executable, "-c", _HEARING, *words]
+def fmarl_command(*words: str) -> list[str]:
+    return [sys.executable, "-c", _RUN_WITH_DEFAULT_SIGNALS, *words]
