@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -31,7 +31,7 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
-MOST_PROGRAMS = 200  # in a process between two modules; each holds about 1.5 MB
+MOST_PROGRAMS = 300  # in a process between two tests; each holds about 1.5 MB
 
 settings.register_profile(
     "fmarl",
@@ -51,10 +51,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.fixture(autouse=True, scope="module")
-def forget_compiled_programs() -> Iterator[None]:
-    """Keep a worker small: JAX would hold every program of every module until the end."""
-    yield
+def pytest_runtest_teardown() -> None:
+    """Keep a worker small: JAX would hold the compiled programs of all tests until the end."""
     jax = sys.modules.get("jax")
     if jax and len(jax.devices()[0].client.live_executables()) > MOST_PROGRAMS:
         jax.clear_caches()
