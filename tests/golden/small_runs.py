@@ -59,7 +59,12 @@ def _toy(algorithm: str = "ppo", agents: int = 3, worlds: int = 1, **together: A
         del method["sync_period"]
     if method["method"].startswith("delayed"):
         method["delay_slots"] = 2
-    tac = fmarl.TACConfig(batch_size=10, replay_capacity=100, updates_per_slot=3, random_updates=1)
+    tac: dict[str, Any] = {
+        "batch_size": 10,
+        "replay_capacity": 100,
+        "updates_per_slot": 3,
+        "random_updates": 1,
+    }
     return fmarl.Experiment(
         world="toy-bumpy",
         set=(f"num_agents={agents}", "epoch_steps=40"),
@@ -67,7 +72,7 @@ def _toy(algorithm: str = "ppo", agents: int = 3, worlds: int = 1, **together: A
         algorithm=algorithm,
         together=fmarl.MethodConfig(**method),
         agent=fmarl.AgentConfig(hidden=(8,)),
-        **({"tac": tac} if algorithm == "tac" else {}),
+        tac=fmarl.TACConfig(**(tac if algorithm == "tac" else {})),
         num_epochs=5,
         steps_per_update=20,
         test_every=2,

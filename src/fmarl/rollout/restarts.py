@@ -10,7 +10,7 @@ from fmarl.records.events import EventCode
 class WorldEvent(NamedTuple):
     """Something that went wrong with a world, or was put right."""
 
-    code: EventCode
+    code: str
     world: int
     slot: int
     """Slot that was being played; −1 if none was."""
