@@ -1,4 +1,4 @@
-"""Federated slots written the slow way: NumPy float64, one agent after another, lists as post."""
+"""Federated slots written the slow way: NumPy float64, one agent after another, lists as queues."""
 
 from collections.abc import Collection
 
@@ -49,7 +49,7 @@ def average_groups(method: Method, period: int, parameters: np.ndarray) -> np.nd
 
 
 def simulate_late_slots(method: Method, start: np.ndarray, noise: np.ndarray) -> list[np.ndarray]:
-    """The same with slow post, as lists of what was sent."""
+    """The same with delays, as lists of what was sent."""
     virtual, held = start.astype(float), start.astype(float)
     sent_up: list[np.ndarray] = []
     sent_down: list[np.ndarray] = []

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fmarl.algorithms.tsallis import q_exponential, q_logarithm, tsallis_entropy
+from fmarl.algorithms.tsallis import q_logarithm, tsallis_entropy
+from oracles.tsallis import q_exponential
 
 INDICES = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0)
 densities = st.floats(1e-3, 9.0)  # products stay within the limits of the q-logarithm

@@ -58,7 +58,7 @@ class Algorithm(NamedTuple):
     """`(parameters, memory, transitions, key)` to the gradient of the loss at these parameters."""
     acting: Callable[[Tree, Tree], Acting]
     """`(parameters, memory)` to what a worker acts with."""
-    meet: Callable[[Tree, Callable[[Tree], Tree]], Tree]
+    merge_memory: Callable[[Tree, Callable[[Tree], Tree]], Tree]
     """`(memories of all agents, average)`: what becomes of the memories when the parameters are
     averaged. `average` maps a tree with a leading agent axis to its averaged rows."""
     explores: str
@@ -69,8 +69,3 @@ class Algorithm(NamedTuple):
     """How the layers bend, such as `tanh`."""
     random_updates: int
     """Updates at the start in which agents act at random, to fill a replay memory."""
-
-
-def no_meeting(memory: Tree, average: Callable[[Tree], Tree]) -> Tree:
-    """Nothing in memory is shared: every agent keeps its own."""
-    return memory

@@ -1,4 +1,4 @@
-"""What PPO and TRPO have in common: they judge a slot, learn from it at once, and forget it."""
+"""What PPO and TRPO have in common: they learn from a slot at once, and forget it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from fmarl.algorithms.actor_critic import ActorCritic, NetworkSpec, acting, init
 from fmarl.algorithms.algorithm import Acting, Algorithm, Metrics, Transitions, Tree
 from fmarl.algorithms.multi_step import choose
 from fmarl.algorithms.normaliser import Statistics, no_statistics, pooled, seen
-from fmarl.algorithms.on_policy_batch import Experience, judged, outlook
+from fmarl.algorithms.on_policy_batch import Experience, diagnostics, make_experience
 from fmarl.errors import require
 
 
 @dataclass(frozen=True, kw_only=True)
 class OnPolicyConfig:
-    """How a slot is judged, whatever is then learned from it."""
+    """How advantages are estimated, whatever is then learned from it."""
 
     gae_lambda: float = 1.0
     """λ of the advantage estimate. 1 sums the rewards to the slot's end, as the paper does; less
@@ -33,7 +33,7 @@ class OnPolicyConfig:
     """Logarithm of the standard deviation with which agents begin to explore."""
 
 
-class Memory(eqx.Module):
+class OnPolicyMemory(eqx.Module):
     """What an agent keeps for itself."""
 
     optimiser: Tree
@@ -42,9 +42,11 @@ class Memory(eqx.Module):
     """Of what it has seen, if it normalises its observations."""
 
 
-class Lesson(NamedTuple):
-    """What an algorithm makes of a judged slot."""
+class OnPolicyLearner(NamedTuple):
+    """What an algorithm makes of the experience of a slot."""
 
+    config: OnPolicyConfig
+    spec: NetworkSpec
     init: Callable[[ActorCritic], Tree]
     """Parameters to the optimiser's first state."""
     learn: Callable[..., tuple[ActorCritic, Tree, Metrics]]
@@ -67,65 +69,69 @@ def require_within(
     require(least <= value <= most, f"{name} = {value}", f"{least:g} to {most:g}", fix)
 
 
-def make_on_policy(config: OnPolicyConfig, spec: NetworkSpec, lesson: Lesson) -> Algorithm:
+def make_on_policy(learner: OnPolicyLearner) -> Algorithm:
     """Put an algorithm together."""
     return Algorithm(
-        init=partial(_init, config, spec, lesson),
-        local_update=partial(_local_update, config, spec, lesson),
-        gradient=partial(_gradient, config, spec, lesson),
-        acting=partial(_acting, spec),
-        meet=_meet,
+        init=partial(_init, learner),
+        local_update=partial(_local_update, learner),
+        gradient=partial(_gradient, learner),
+        acting=partial(_acting, learner.spec),
+        merge_memory=_merge_memory,
         explores="sampled",
         exploits="greedy",
-        activation=spec.agent.activation,
+        activation=learner.spec.agent.activation,
         random_updates=0,
     )
 
 
-def _init(
-    config: OnPolicyConfig, spec: NetworkSpec, lesson: Lesson, key: PRNGKeyArray
-) -> tuple[ActorCritic, Memory]:
+def _init(learner: OnPolicyLearner, key: PRNGKeyArray) -> tuple[ActorCritic, OnPolicyMemory]:
+    config, spec = learner.config, learner.spec
     parameters = init_actor_critic(key, spec, config.initial_log_std)
     nothing = no_statistics(spec.observation_size) if config.normalise_observations else None
-    return parameters, Memory(lesson.init(parameters), nothing)
+    return parameters, OnPolicyMemory(learner.init(parameters), nothing)
 
 
 def _local_update(
-    config: OnPolicyConfig,
-    spec: NetworkSpec,
-    lesson: Lesson,
+    learner: OnPolicyLearner,
     parameters: ActorCritic,
-    memory: Memory,
+    memory: OnPolicyMemory,
     transitions: Transitions,
     key: PRNGKeyArray,
     learning_rate: Float[Array, ""],
-) -> tuple[ActorCritic, Memory, Metrics]:
-    experience = judged(spec, parameters, memory.statistics, transitions, config.gae_lambda)
-    step, optimiser, metrics = lesson.learn(
+) -> tuple[ActorCritic, OnPolicyMemory, Metrics]:
+    experience = _experience(learner, parameters, memory, transitions)
+    step, optimiser, metrics = learner.learn(
         parameters, memory.optimiser, experience, key, learning_rate
     )
     # An agent that was never there has learned nothing: no momentum may move it.
     nothing = (jax.tree.map(jnp.zeros_like, step), memory.optimiser)
     step, optimiser = choose(jnp.any(transitions.present), (step, optimiser), nothing)
-    metrics = {**metrics, **outlook(parameters, experience)}
-    return step, Memory(optimiser, _remembered(memory.statistics, transitions)), metrics
+    metrics = {**metrics, **diagnostics(parameters, experience)}
+    return step, OnPolicyMemory(optimiser, _remembered(memory.statistics, transitions)), metrics
 
 
 def _gradient(
-    config: OnPolicyConfig,
-    spec: NetworkSpec,
-    lesson: Lesson,
+    learner: OnPolicyLearner,
     parameters: ActorCritic,
-    memory: Memory,
+    memory: OnPolicyMemory,
     transitions: Transitions,
     key: PRNGKeyArray,
 ) -> ActorCritic:
     """Gradient at θ = θ_old over the whole slot; nothing is left to chance."""
-    experience = judged(spec, parameters, memory.statistics, transitions, config.gae_lambda)
-    return lesson.gradient(parameters, experience)
+    return learner.gradient(parameters, _experience(learner, parameters, memory, transitions))
 
 
-def _acting(spec: NetworkSpec, parameters: ActorCritic, memory: Memory) -> Acting:
+def _experience(
+    learner: OnPolicyLearner,
+    parameters: ActorCritic,
+    memory: OnPolicyMemory,
+    transitions: Transitions,
+) -> Experience:
+    gae_lambda = learner.config.gae_lambda
+    return make_experience(learner.spec, parameters, memory.statistics, transitions, gae_lambda)
+
+
+def _acting(spec: NetworkSpec, parameters: ActorCritic, memory: OnPolicyMemory) -> Acting:
     return acting(spec, parameters, memory.statistics)
 
 
@@ -136,8 +142,8 @@ def _remembered(statistics: Statistics | None, transitions: Transitions) -> Stat
     return seen(statistics, transitions.observation, transitions.present)
 
 
-def _meet(memory: Memory, average: Callable[[Tree], Tree]) -> Memory:
+def _merge_memory(memory: OnPolicyMemory, average: Callable[[Tree], Tree]) -> OnPolicyMemory:
     """Pool what the agents have seen, for averaged networks want inputs scaled alike."""
     if memory.statistics is None:
         return memory
-    return Memory(memory.optimiser, pooled(memory.statistics, average))
+    return OnPolicyMemory(memory.optimiser, pooled(memory.statistics, average))

@@ -1,4 +1,4 @@
-"""What a slot teaches, judged once by the parameters it was acted with; passes only read it."""
+"""What a slot teaches, worked out once with the parameters it was acted with; passes read it."""
 
 import equinox as eqx
 import jax
@@ -34,14 +34,14 @@ class Experience(eqx.Module):
         return self.value + self.advantage
 
 
-def judged(
+def make_experience(
     spec: NetworkSpec,
     parameters: ActorCritic,
     statistics: Statistics | None,
     transitions: Transitions,
     gae_lambda: float,
 ) -> Experience:
-    """Judge a slot by the parameters it was acted with."""
+    """A slot with what the parameters it was acted with expected of it."""
     observation = normalise(statistics, transitions.observation)
     successor = normalise(statistics, transitions.successor)
     expected = values(spec, parameters.critic, observation)
@@ -120,7 +120,7 @@ def value_loss(
     return weighted_mean((now - experience.value_target) ** 2, experience.weight)
 
 
-def outlook(parameters: ActorCritic, experience: Experience) -> Metrics:
+def diagnostics(parameters: ActorCritic, experience: Experience) -> Metrics:
     """How well the critic foresaw the slot, and how widely the actor explored in it.
 
     The explained variance is the share of the targets' variance that the critic foresaw: 1 is all,

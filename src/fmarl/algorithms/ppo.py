@@ -22,8 +22,8 @@ from fmarl.algorithms.algorithm import Algorithm, Metrics, Tree
 from fmarl.algorithms.distributions import PolicyOutputs
 from fmarl.algorithms.multi_step import descend
 from fmarl.algorithms.on_policy import (
-    Lesson,
     OnPolicyConfig,
+    OnPolicyLearner,
     check_on_policy,
     make_on_policy,
     require_within,
@@ -69,7 +69,7 @@ class PPOConfig(OnPolicyConfig):
         require_within("clip_value_loss", self.clip_value_loss, 0.0, 1e6, "Use 0 for no limit.")
 
 
-class Learner(NamedTuple):
+class PPOSetup(NamedTuple):
     """What stays the same in a run: settings, shapes and the optimiser's rule."""
 
     config: PPOConfig
@@ -100,21 +100,24 @@ def make_ppo(
         is_discrete=is_discrete,
         agent=agent,
     )
-    learner = Learner(config, spec, optimiser(agent.optimiser, agent.max_gradient_norm))
-    lesson = Lesson(learner.rule.init, partial(_learn, learner), partial(_gradient, learner))
-    return make_on_policy(config, spec, lesson)
+    setup = PPOSetup(config, spec, optimiser(agent.optimiser, agent.max_gradient_norm))
+    return make_on_policy(
+        OnPolicyLearner(
+            config, spec, setup.rule.init, partial(_learn, setup), partial(_gradient, setup)
+        )
+    )
 
 
 def ppo_loss(
-    learner: Learner, parameters: ActorCritic, experience: Experience
+    setup: PPOSetup, parameters: ActorCritic, experience: Experience
 ) -> tuple[Scalar, Metrics]:
     """What PPO minimises, and the numbers it is made of.
 
     Paper: Section III, below Eq. (1).  L(θ) = E_t[−J^Clip + c1 J^V − c2 S]
     """
-    config, spec = learner.config, learner.spec
+    config, spec = setup.config, setup.spec
     intended = policy_outputs(spec, parameters, experience.observation)
-    policy_loss, metrics = clipped_loss(learner, intended, experience)
+    policy_loss, metrics = clipped_loss(setup, intended, experience)
     critic_loss = value_loss(spec, parameters.critic, experience, config.clip_value_loss)
     entropy = weighted_mean(spec.distribution.entropy(intended), experience.weight)
     loss = policy_loss + config.value_weight * critic_loss - config.entropy_weight * entropy
@@ -122,15 +125,15 @@ def ppo_loss(
 
 
 def clipped_loss(
-    learner: Learner, intended: PolicyOutputs, experience: Experience
+    setup: PPOSetup, intended: PolicyOutputs, experience: Experience
 ) -> tuple[Scalar, Metrics]:
     """Loss of the policy: no gain from moving a probability further than the clip range.
 
     Paper: Section III, below Eq. (1).  J^Clip = min(ρ A, clip(ρ, 1 − ζ, 1 + ζ) A), ρ = π_θ/π_old
     """
-    clip_range, weight = learner.config.clip_range, experience.weight
-    advantage = learned_advantage(experience, learner.config.normalise_advantages)
-    moved = log_ratio(learner.spec, intended, experience)
+    clip_range, weight = setup.config.clip_range, experience.weight
+    advantage = learned_advantage(experience, setup.config.normalise_advantages)
+    moved = log_ratio(setup.spec, intended, experience)
     ratio = jnp.exp(moved)
     kept = jnp.clip(ratio, 1 - clip_range, 1 + clip_range)
     loss = -weighted_mean(jnp.minimum(ratio * advantage, kept * advantage), weight)
@@ -143,18 +146,18 @@ def clipped_loss(
 
 
 def ppo_gradient(
-    learner: Learner, parameters: ActorCritic, experience: Experience
+    setup: PPOSetup, parameters: ActorCritic, experience: Experience
 ) -> tuple[ActorCritic, Metrics]:
     """Gradient of the loss over some rows, with the loss's numbers.
 
     Paper: Eq. (3).  g(θ; ξ) = (1/|ξ|) Σ_{φ ∈ ξ} ∇L(θ; φ)
     """
-    gradient, metrics = jax.grad(partial(ppo_loss, learner), has_aux=True)(parameters, experience)
+    gradient, metrics = jax.grad(partial(ppo_loss, setup), has_aux=True)(parameters, experience)
     return gradient, {**metrics, "gradient_norm": optax.tree.norm(gradient)}
 
 
 def _learn(
-    learner: Learner,
+    setup: PPOSetup,
     parameters: ActorCritic,
     optimiser: Tree,
     experience: Experience,
@@ -162,11 +165,11 @@ def _learn(
     learning_rate: Scalar,
 ) -> tuple[ActorCritic, Tree, Metrics]:
     """Learn in several passes; the pseudo-gradient is the sum of their directions."""
-    passes, parts = learner.config.passes, learner.config.minibatches
+    passes, parts = setup.config.passes, setup.config.minibatches
     rows = minibatch_rows(key, len(experience.weight), passes, parts)
-    gradient = partial(_minibatch_gradient, learner, experience)
+    gradient = partial(_minibatch_gradient, setup, experience)
     end, reports = descend(
-        learner.rule, gradient, learning_rate, parameters, optimiser, rows, passes * parts
+        setup.rule, gradient, learning_rate, parameters, optimiser, rows, passes * parts
     )
     # The last pass shows how far the update went; the first gradient is still the slot's own.
     metrics = {name: numbers[-parts:].mean() for name, numbers in reports.items()}
@@ -175,14 +178,14 @@ def _learn(
 
 
 def _minibatch_gradient(
-    learner: Learner,
+    setup: PPOSetup,
     experience: Experience,
     parameters: ActorCritic,
     rows: Int[Array, " part"] | None,
 ) -> tuple[ActorCritic, Metrics]:
-    return ppo_gradient(learner, parameters, minibatch(experience, rows))
+    return ppo_gradient(setup, parameters, minibatch(experience, rows))
 
 
-def _gradient(learner: Learner, parameters: ActorCritic, experience: Experience) -> ActorCritic:
-    gradient, _ = ppo_gradient(learner, parameters, experience)
+def _gradient(setup: PPOSetup, parameters: ActorCritic, experience: Experience) -> ActorCritic:
+    gradient, _ = ppo_gradient(setup, parameters, experience)
     return gradient

@@ -30,7 +30,6 @@ class Replay(eqx.Module):
 
     @property
     def capacity(self) -> int:
-        """Transitions that fit."""
         return self.rows.reward.shape[-1]
 
 

@@ -14,10 +14,6 @@ from fmarl.algorithms.log_std import log_std_of
 
 Numbers = Float[Array, "*batch action"]
 
-# An action that float32 rounded to 1 was at least this: without the limit it would be infinitely
-# far out, with it all such actions count as equally likely.
-_EDGE = 1 - 2.0**-24
-
 
 class Squashed(NamedTuple):
     """The Gaussian before squashing."""
@@ -36,13 +32,6 @@ def draw(policy: Squashed, noise: Numbers) -> tuple[Numbers, Numbers]:
     """Actions for standard normal noise, and their log-probabilities; both carry gradients."""
     before = policy.mean + jnp.exp(policy.log_std) * noise
     return jnp.tanh(before), _log_density(noise, policy.log_std, before)
-
-
-def log_probability(policy: Squashed, action: Numbers) -> Numbers:
-    """Log-probability of actions that were stored, those at the edge included."""
-    before = jnp.arctanh(jnp.clip(action, -_EDGE, _EDGE))
-    noise = (before - policy.mean) * jnp.exp(-policy.log_std)
-    return _log_density(noise, policy.log_std, before)
 
 
 def _log_density(noise: Numbers, log_std: Numbers, before: Numbers) -> Numbers:

@@ -46,7 +46,7 @@ class TACMemory(eqx.Module):
     """V': the value network, lagging behind."""
 
 
-class Setup(NamedTuple):
+class TACSetup(NamedTuple):
     """What every function below needs to know."""
 
     config: TACConfig
@@ -56,7 +56,7 @@ class Setup(NamedTuple):
     num_actions: int
 
 
-class Progress(NamedTuple):
+class TACDescent(NamedTuple):
     """Where a sequence of gradient steps has led."""
 
     parameters: TACParameters
@@ -78,13 +78,13 @@ def make_tac(
     allowed = "its actions are numbers from −1 to 1"
     require(not is_discrete, "TAC in a world of choices", allowed, "Use PPO or TRPO there.")
     rule = optimiser(agent.optimiser, agent.max_gradient_norm)
-    setup = Setup(config, agent, rule, observation_size, num_actions)
+    setup = TACSetup(config, agent, rule, observation_size, num_actions)
     return Algorithm(
         init=partial(_init, setup),
         local_update=partial(_local_update, setup),
         gradient=partial(_gradient, setup),
         acting=partial(_acting, setup),
-        meet=_meet,
+        merge_memory=_merge_memory,
         explores="squashed",
         exploits="squashed-greedy",
         activation=agent.activation,
@@ -92,7 +92,7 @@ def make_tac(
     )
 
 
-def _init(setup: Setup, key: PRNGKeyArray) -> tuple[TACParameters, TACMemory]:
+def _init(setup: TACSetup, key: PRNGKeyArray) -> tuple[TACParameters, TACMemory]:
     config, seen, acted = setup.config, setup.observation_size, setup.num_actions
     inside = setup.agent.hidden
     policy_key, first_key, second_key, value_key = jax.random.split(key, 4)
@@ -117,7 +117,7 @@ def _widened(policy: Network, log_std: float) -> Network:
 
 
 def _local_update(
-    setup: Setup,
+    setup: TACSetup,
     parameters: TACParameters,
     memory: TACMemory,
     transitions: Transitions,
@@ -127,11 +127,11 @@ def _local_update(
     """Remember the slot, then take gradient steps; their directions' sum is the pseudo-gradient.
 
     Until a whole batch is remembered, the pseudo-gradient is zero and only the replay changes; from
-    then on an agent learns even from a slot in which it was away. Metrics are means over the steps.
+    then on an agent learns even from a slot in which it was absent. Metrics are means over steps.
     """
     replay = append(memory.replay, transitions)
     still = jax.tree.map(jnp.zeros_like, parameters)
-    begun = Progress(parameters, memory.optimiser, memory.target, still)
+    begun = TACDescent(parameters, memory.optimiser, memory.target, still)
     step = partial(_step, setup, learning_rate)
     ended, history = jax.lax.scan(step, begun, _batches(setup, replay, key))
     # Chosen afterwards, for a condition mapped over agents computes both sides anyway.
@@ -142,7 +142,7 @@ def _local_update(
     return kept.total, TACMemory(kept.optimiser, replay, kept.target), metrics
 
 
-def _batches(setup: Setup, replay: Replay, key: PRNGKeyArray) -> Minibatch:
+def _batches(setup: TACSetup, replay: Replay, key: PRNGKeyArray) -> Minibatch:
     """All batches of a slot, along a first axis; drawn at once, which is faster."""
     sample_key, noise_key = jax.random.split(key)
     shape = (setup.config.updates_per_slot, setup.config.batch_size)
@@ -154,8 +154,8 @@ def _batches(setup: Setup, replay: Replay, key: PRNGKeyArray) -> Minibatch:
 
 
 def _step(
-    setup: Setup, learning_rate: Rate, before: Progress, batch: Minibatch
-) -> tuple[Progress, Metrics]:
+    setup: TACSetup, learning_rate: Rate, before: TACDescent, batch: Minibatch
+) -> tuple[TACDescent, Metrics]:
     """One gradient step of all networks; the target then follows the new value network."""
     config, agent = setup.config, setup.agent
     gradient, metrics = gradients(config, agent, before.parameters, before.target, batch)
@@ -163,7 +163,7 @@ def _step(
     parameters = jax.tree.map(
         lambda old, by: old - learning_rate * by, before.parameters, direction
     )
-    after = Progress(
+    after = TACDescent(
         parameters=parameters,
         optimiser=state,
         target=_nearer(before.target, parameters.value, config.target_rate),
@@ -177,7 +177,7 @@ def _nearer(target: Network, value: Network, rate: float) -> Network:
 
 
 def _gradient(
-    setup: Setup,
+    setup: TACSetup,
     parameters: TACParameters,
     memory: TACMemory,
     transitions: Transitions,
@@ -194,12 +194,12 @@ def _gradient(
     return gradient
 
 
-def _acting(setup: Setup, parameters: TACParameters, memory: TACMemory) -> Acting:
+def _acting(setup: TACSetup, parameters: TACParameters, memory: TACMemory) -> Acting:
     """The policy network; it gives its widths itself, so `log_std` is not used."""
     unused = jnp.zeros(setup.num_actions)
     return Acting(parameters.policy.weights, parameters.policy.biases, unused)
 
 
-def _meet(memory: TACMemory, average: Callable[[Tree], Tree]) -> TACMemory:
+def _merge_memory(memory: TACMemory, average: Callable[[Tree], Tree]) -> TACMemory:
     """Where value networks are averaged, so are their targets; all else stays each agent's own."""
     return TACMemory(memory.optimiser, memory.replay, average(memory.target))

@@ -81,8 +81,8 @@ def losses(
     """Sum of the four losses, and numbers worth plotting; `target` is V'."""
     seen, acted, weight = batch.samples.observation, batch.samples.action, batch.weight
     drawn = _drawn(config, agent, parameters, seen, batch.noise)
-    first = _judged(agent, parameters.first_critic, seen, acted)
-    second = _judged(agent, parameters.second_critic, seen, acted)
+    first = _action_values(agent, parameters.first_critic, seen, acted)
+    second = _action_values(agent, parameters.second_critic, seen, acted)
     aim = _critic_aim(agent, target, batch.samples)
     value_error = _values(agent, parameters.value, seen) - _value_aim(drawn)
     policy_loss = jnp.sum(weight * (drawn.price - drawn.first))
@@ -111,7 +111,7 @@ def _drawn(
     return Drawn(
         jnp.sum(log_densities, axis=1),
         config.entropy_weight * _information(config, log_densities),
-        *(_judged(agent, critic, seen, action) for critic in critics),
+        *(_action_values(agent, critic, seen, action) for critic in critics),
     )
 
 
@@ -122,7 +122,9 @@ def _information(config: TACConfig, log_densities: Actions) -> Rows:
     return jnp.sum(q_logarithm(log_densities, config.entropic_index), axis=1)
 
 
-def _judged(agent: AgentConfig, critic: Network, seen: Observations, action: Actions) -> Rows:
+def _action_values(
+    agent: AgentConfig, critic: Network, seen: Observations, action: Actions
+) -> Rows:
     return _values(agent, critic, jnp.concatenate([seen, action], axis=1))
 
 

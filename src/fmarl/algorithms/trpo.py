@@ -23,8 +23,8 @@ from fmarl.algorithms.distributions import PolicyOutputs
 from fmarl.algorithms.multi_step import descend
 from fmarl.algorithms.networks import Network
 from fmarl.algorithms.on_policy import (
-    Lesson,
     OnPolicyConfig,
+    OnPolicyLearner,
     check_on_policy,
     make_on_policy,
     require_within,
@@ -67,7 +67,7 @@ class TRPOConfig(OnPolicyConfig):
         require_within("critic_learning_rate", rate, 0.0, 1e3, "Use 0.001.")
 
 
-class Learner(NamedTuple):
+class TRPOSetup(NamedTuple):
     """What stays the same in a run: settings, shapes and the critic's optimiser."""
 
     config: TRPOConfig
@@ -93,59 +93,62 @@ def make_trpo(
         is_discrete=is_discrete,
         agent=agent,
     )
-    learner = Learner(config, spec, optimiser("adam", agent.max_gradient_norm))
-    lesson = Lesson(
-        lambda parameters: learner.critic_rule.init(parameters.critic),
-        partial(_learn, learner),
-        jax.grad(partial(trpo_loss, learner)),
+    setup = TRPOSetup(config, spec, optimiser("adam", agent.max_gradient_norm))
+    return make_on_policy(
+        OnPolicyLearner(
+            config,
+            spec,
+            lambda parameters: setup.critic_rule.init(parameters.critic),
+            partial(_learn, setup),
+            jax.grad(partial(trpo_loss, setup)),
+        )
     )
-    return make_on_policy(config, spec, lesson)
 
 
-def surrogate(learner: Learner, experience: Experience, intended: PolicyOutputs) -> Scalar:
+def surrogate(setup: TRPOSetup, experience: Experience, intended: PolicyOutputs) -> Scalar:
     """How much better than the old policy the new one promises to be: E_t[π_θ/π_old · A]."""
-    ratio = jnp.exp(log_ratio(learner.spec, intended, experience))
-    advantage = learned_advantage(experience, learner.config.normalise_advantages)
+    ratio = jnp.exp(log_ratio(setup.spec, intended, experience))
+    advantage = learned_advantage(experience, setup.config.normalise_advantages)
     return weighted_mean(ratio * advantage, experience.weight)
 
 
-def trpo_loss(learner: Learner, parameters: ActorCritic, experience: Experience) -> Scalar:
+def trpo_loss(setup: TRPOSetup, parameters: ActorCritic, experience: Experience) -> Scalar:
     """What a step decreases, actor and critic together."""
-    intended = policy_outputs(learner.spec, parameters, experience.observation)
-    critic_loss = value_loss(learner.spec, parameters.critic, experience)
-    return critic_loss - surrogate(learner, experience, intended)
+    intended = policy_outputs(setup.spec, parameters, experience.observation)
+    critic_loss = value_loss(setup.spec, parameters.critic, experience)
+    return critic_loss - surrogate(setup, experience, intended)
 
 
-def trust_region(learner: Learner, parameters: ActorCritic, experience: Experience) -> Region:
+def trust_region(setup: TRPOSetup, parameters: ActorCritic, experience: Experience) -> Region:
     """Policies that promise more, and E_t[KL(new ‖ old)], which says how far away they are.
 
     The divergence of an action of several numbers is the sum of theirs; sb3-contrib takes their
     mean, which makes its region wider.
     """
-    spec, weight = learner.spec, experience.weight
+    spec, weight = setup.spec, experience.weight
     old = policy_outputs(spec, parameters, experience.observation)
     divergence = spec.distribution.divergence
     return Region(
         model=lambda point: policy_outputs(spec, point, experience.observation),
-        gain=partial(surrogate, learner, experience),
+        gain=partial(surrogate, setup, experience),
         divergence=lambda new: weighted_mean(divergence(new, old), weight),
-        radius=learner.config.target_kl,
+        radius=setup.config.target_kl,
     )
 
 
 def _actor_step(
-    learner: Learner, parameters: ActorCritic, experience: Experience
+    setup: TRPOSetup, parameters: ActorCritic, experience: Experience
 ) -> tuple[ActorCritic, Metrics]:
     """Find a safe step; it is zero if there was none, and always zero for the critic."""
-    config = learner.config
-    region = trust_region(learner, parameters, experience)
+    config = setup.config
+    region = trust_region(setup, parameters, experience)
     gradient = jax.grad(lambda point: region.gain(region.model(point)))(parameters)
     way = natural_direction(region, parameters, gradient, config.cg_steps, config.cg_damping)
     found = line_search(
         region, parameters, way, config.line_search_shrink, config.line_search_steps
     )
     step = jax.tree.map(lambda leaf: jnp.where(found.is_safe, found.length * leaf, 0.0), way)
-    entropy = learner.spec.distribution.entropy(region.model(parameters))
+    entropy = setup.spec.distribution.entropy(region.model(parameters))
     return step, {
         "policy_loss": -found.gain,
         "kl": found.divergence,
@@ -156,7 +159,7 @@ def _actor_step(
 
 
 def _learn(
-    learner: Learner,
+    setup: TRPOSetup,
     parameters: ActorCritic,
     optimiser: Tree,
     experience: Experience,
@@ -164,11 +167,11 @@ def _learn(
     learning_rate: Scalar,
 ) -> tuple[ActorCritic, Tree, Metrics]:
     """One step of the actor and several of the critic, as g = −step/η; the key is not used."""
-    step, metrics = _actor_step(learner, parameters, experience)
-    rate, passes = learner.config.critic_learning_rate, learner.config.critic_passes
-    gradient = partial(_critic_gradient, learner, experience)
+    step, metrics = _actor_step(setup, parameters, experience)
+    rate, passes = setup.config.critic_learning_rate, setup.config.critic_passes
+    gradient = partial(_critic_gradient, setup, experience)
     critic, reports = descend(
-        learner.critic_rule, gradient, rate, parameters.critic, optimiser, None, passes
+        setup.critic_rule, gradient, rate, parameters.critic, optimiser, None, passes
     )
     step = step._replace(critic=jax.tree.map(lambda way: -rate * way, critic.directions))
     # An annealed rate may end at zero, and then nothing can move.
@@ -178,7 +181,7 @@ def _learn(
 
 
 def _critic_gradient(
-    learner: Learner, experience: Experience, critic: Network, batch: None
+    setup: TRPOSetup, experience: Experience, critic: Network, batch: None
 ) -> tuple[Network, Metrics]:
-    loss, gradient = jax.value_and_grad(partial(value_loss, learner.spec))(critic, experience)
+    loss, gradient = jax.value_and_grad(partial(value_loss, setup.spec))(critic, experience)
     return gradient, {"value_loss": loss}

@@ -31,7 +31,7 @@ class Region(NamedTuple):
     """The largest divergence allowed."""
 
 
-class Step(NamedTuple):
+class LineSearchStep(NamedTuple):
     """A step of a line search."""
 
     length: Scalar
@@ -76,16 +76,20 @@ def natural_direction(
     return jax.tree.map(lambda leaf: scale * leaf, direction)
 
 
-def line_search(region: Region, point: Tree, direction: Tree, shrink: float, tries: int) -> Step:
+def line_search(
+    region: Region, point: Tree, direction: Tree, shrink: float, tries: int
+) -> LineSearchStep:
     """Try shorter and shorter steps until one is safe; if none is, the step has length zero."""
     none = jnp.zeros(())
-    nowhere = Step(none, jnp.zeros((), bool), region.gain(region.model(point)), none)
+    nowhere = LineSearchStep(none, jnp.zeros((), bool), region.gain(region.model(point)), none)
 
-    def goes_on(state: tuple[Int[Array, ""], Step]) -> Bool[Array, ""]:
+    def goes_on(state: tuple[Int[Array, ""], LineSearchStep]) -> Bool[Array, ""]:
         tried, last = state
         return ~last.is_safe & (tried < tries)
 
-    def try_next(state: tuple[Int[Array, ""], Step]) -> tuple[Int[Array, ""], Step]:
+    def try_next(
+        state: tuple[Int[Array, ""], LineSearchStep],
+    ) -> tuple[Int[Array, ""], LineSearchStep]:
         tried, _ = state
         length = shrink ** tried.astype(jnp.float32)
         outputs = region.model(
@@ -93,7 +97,7 @@ def line_search(region: Region, point: Tree, direction: Tree, shrink: float, tri
         )
         gain, divergence = region.gain(outputs), region.divergence(outputs)
         is_safe = (divergence < region.radius) & (gain > nowhere.gain)
-        return tried + 1, Step(length, is_safe, gain, divergence)
+        return tried + 1, LineSearchStep(length, is_safe, gain, divergence)
 
     _, last = jax.lax.while_loop(goes_on, try_next, (jnp.zeros((), jnp.int32), nowhere))
     return choose(last.is_safe, last, nowhere)

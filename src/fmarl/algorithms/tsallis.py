@@ -1,4 +1,4 @@
-"""Logarithm, exponential and entropy with an index q: Tsallis statistics.
+"""Logarithm and entropy with an index q: Tsallis statistics.
 
 Lee et al. 2019 (arXiv 1902.00137) have the definitions; their code passes 2 − q to functions of the
 other convention, so compare with care. q = 1 is the ordinary logarithm and Shannon's entropy, q = 2
@@ -34,23 +34,6 @@ def q_logarithm(
     highest = math.log(LARGEST_POWER) / order if order > 0 else math.inf
     bounded = jnp.clip(log_density, math.log(SMALLEST_DENSITY), highest)
     return jnp.expm1(order * bounded) / order
-
-
-def q_exponential(x: Float[Array, "*batch"], entropic_index: float) -> Float[Array, "*batch"]:
-    """Inverse of the q-logarithm: exp_q x = max(0, 1 + (q−1) x)^(1/(q−1)).
-
-    For q > 1 it is exactly zero below some x: a policy of this form never chooses such actions. For
-    q < 1 it is infinite above some x.
-
-    >>> q_exponential(jnp.array([-2.0, 0.0, 3.0]), 2.0).round(5).tolist()
-    [0.0, 1.0, 4.0]
-    """
-    order = entropic_index - 1
-    if order == 0:
-        return jnp.exp(x)
-    inside = order * x > -1
-    power = jnp.log1p(jnp.where(inside, order * x, 0.0)) / order
-    return jnp.where(inside, jnp.exp(power), 0.0 if order > 0 else math.inf)
 
 
 def tsallis_entropy(

@@ -21,7 +21,7 @@ from fmarl.cluster.agent_state import (
 from fmarl.cluster.upload import PARAMETERS, digest_of
 from fmarl.engine.compiled import Program
 from fmarl.engine.engine import EngineState
-from fmarl.federation.delayed import Mail
+from fmarl.federation.delayed import InFlight
 from fmarl.rollout.batch import Snapshot
 
 
@@ -49,7 +49,7 @@ class Kept:
         """A period is over and counts. Those who handed in nothing are as they were."""
         left = self.with_changes(self.selves, handed_in)
         self.before, self._averages = self.selves, averages
-        self._mail = self._mail if post is None else Mail(*map(jnp.asarray, post))
+        self._mail = self._mail if post is None else InFlight(*map(jnp.asarray, post))
         self.selves = [
             taken_in(self._program, own, self.average_of(agent)) for agent, own in enumerate(left)
         ]

@@ -12,7 +12,7 @@ import numpy as np
 from fmarl.cluster.actor_pool import Cast
 from fmarl.cluster.run_context import Ticket
 from fmarl.engine.engine import Needs, Schedule
-from fmarl.federation.ledger import post
+from fmarl.federation.ledger import who_uploads
 from fmarl.federation.method import Method
 from fmarl.federation.update import neighbours
 
@@ -150,5 +150,5 @@ def _ask_for_ends(
 
 def uploaders(method: Method, span: Span) -> frozenset[int]:
     """Who has something for the virtual agent at the end of a period."""
-    sends, _ = post(method, span.end - 1)
+    sends, _ = who_uploads(method, span.end - 1)
     return frozenset(np.flatnonzero(sends).tolist()) - span.away

@@ -15,7 +15,7 @@ from fmarl.cluster.run_context import Charge, Place, Ticket, own_place
 from fmarl.cluster.upload import PARAMETERS, Upload
 from fmarl.engine.compiled import keep_compiled_programs, make_program
 from fmarl.engine.engine import Schedule
-from fmarl.federation.delayed import Mail
+from fmarl.federation.delayed import InFlight
 from fmarl.federation.method import Method
 
 ENOUGH_TO_COMPARE = 5
@@ -31,7 +31,7 @@ class Collected(NamedTuple):
     averages: list[Arrays] | None
     """What each agent goes on with; None if an upload is missing or was refused."""
     post: list[np.ndarray] | None
-    """What is under way then, with delays: the arrays of `Mail`."""
+    """What is under way then, with delays: the arrays of `InFlight`."""
 
 
 class VirtualAgent:
@@ -77,8 +77,8 @@ class VirtualAgent:
         if post is None:
             averages = self._averaged(method, update_count - 1, expected.pattern, starts)
         else:
-            averages, post = self._by_mail(
-                method, update_count - 1, starts, Mail(*map(jnp.asarray, post))
+            averages, post = self._delayed_update(
+                method, update_count - 1, starts, InFlight(*map(jnp.asarray, post))
             )
         self._faults.at(ticket, point="after-aggregate")
         return Collected(verdicts, outliers, averages, post)
@@ -110,8 +110,8 @@ class VirtualAgent:
             averaged[name] = np.asarray(self._program.stages.average(method, period, rows))
         return [{name: rows[agent] for name, rows in averaged.items()} for agent in agents]
 
-    def _by_mail(
-        self, method: Method, update_count: int, starts: dict[int, Arrays], mail: Mail
+    def _delayed_update(
+        self, method: Method, update_count: int, starts: dict[int, Arrays], mail: InFlight
     ) -> tuple[list[Arrays], list[np.ndarray]]:
         """With delays: put steps into the post, and hand out what has arrived."""
         accepted = self._inbox.accepted

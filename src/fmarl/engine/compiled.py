@@ -17,10 +17,10 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fmarl.algorithms.algorithm import Acting, Algorithm, Transitions, Tree
 from fmarl.federation.aggregation import aggregate_rows, aggregate_tree
-from fmarl.federation.delayed import empty_mail
+from fmarl.federation.delayed import nothing_in_flight
 from fmarl.federation.ledger import MessageSizes
 from fmarl.federation.method import Method
-from fmarl.federation.update import Learner, Stages, TrainState, make_stages
+from fmarl.federation.update import LocalLearner, Stages, TrainState, make_stages
 from fmarl.rollout.seeds import derived_seed
 
 FLOAT_BYTES = 4
@@ -50,7 +50,9 @@ def make_program(algorithm: Algorithm, num_agents: int) -> Program:
     """What a run of this algorithm needs, compiled when first called; one for all runs of it."""
     parameters, memory = jax.eval_shape(algorithm.init, jax.random.key(0))
     _, restore = ravel_pytree(jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), parameters))
-    stages = make_stages(Learner(partial(_local_update, algorithm, restore), algorithm.meet))
+    stages = make_stages(
+        LocalLearner(partial(_local_update, algorithm, restore), algorithm.merge_memory)
+    )
     act = jax.jit(lambda row, memory: algorithm.acting(restore(row), memory))
     return Program(
         init=jax.jit(partial(_init, algorithm, num_agents)),
@@ -106,7 +108,7 @@ def _init(algorithm: Algorithm, num_agents: int, method: Method, key: PRNGKeyArr
     rows, memory = jax.tree.map(
         lambda leaf: jnp.broadcast_to(leaf, (num_agents, *leaf.shape)), (row, memory)
     )
-    return TrainState(rows, memory, jnp.zeros((), jnp.int32), empty_mail(method, rows))
+    return TrainState(rows, memory, jnp.zeros((), jnp.int32), nothing_in_flight(method, rows))
 
 
 @jax.jit
@@ -122,7 +124,7 @@ def _mean_acting(
     algorithm: Algorithm, restore: Callable[[Array], Tree], method: Method, state: TrainState
 ) -> Acting:
     period = (state.update_count - 1) // method.sync_period
-    memory = algorithm.meet(state.memory, partial(aggregate_tree, method, period))
+    memory = algorithm.merge_memory(state.memory, partial(aggregate_tree, method, period))
     rows = aggregate_rows(method, period, state.parameters)
     return jax.vmap(lambda row, own: algorithm.acting(restore(row), own))(rows, memory)
 
@@ -161,6 +163,6 @@ def _sizes(algorithm: Algorithm, parameters: Tree, memory: Tree, num_agents: int
     rows = jax.tree.map(
         lambda leaf: jax.ShapeDtypeStruct((num_agents, *leaf.shape), leaf.dtype), memory
     )
-    jax.eval_shape(lambda tree: algorithm.meet(tree, average), rows)
+    jax.eval_shape(lambda tree: algorithm.merge_memory(tree, average), rows)
     size = sum(leaf.size for leaf in jax.tree.leaves(parameters))
     return MessageSizes(upload=FLOAT_BYTES * (size + sum(shared)), exchange=FLOAT_BYTES * size)

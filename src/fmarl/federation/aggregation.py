@@ -10,12 +10,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from fmarl.federation.method import Attack, Method
 from fmarl.federation.robust import COMBINE
-from fmarl.federation.row_ops import Rows, flat_rows
+from fmarl.federation.row_ops import Rows, flat_rows, like_rows
 
 STATIC = frozenset(
     {"uplink_delay", "downlink_delay", "adopt_every", "aggregate", "tolerated", "renormalise"}
@@ -46,7 +45,7 @@ _register(Method)
 
 
 def aggregate_rows(method: Method, period: Int[Array, ""] | int, rows: Rows) -> Rows:
-    """What each agent's row becomes at the end of a period; with slow post, of what has arrived.
+    """What each agent's row becomes at the end of a period; with delays, of what has arrived.
 
     Paper: Eqs. (11), (19) and (25).  θ̄ = (1/m) Σ_i θ_i after slot τ−1
     """
@@ -60,8 +59,7 @@ def aggregate_rows(method: Method, period: Int[Array, ""] | int, rows: Rows) -> 
 
 def aggregate_tree(method: Method, period: Int[Array, ""] | int, tree: Any) -> Any:
     """The same for a tree of rows, such as the target networks of all agents."""
-    _, restore = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], tree))
-    return jax.vmap(restore)(aggregate_rows(method, period, flat_rows(tree)))
+    return like_rows(tree, aggregate_rows(method, period, flat_rows(tree)))
 
 
 def group_means(groups: Int[Array, " agent"], counted: Float[Array, " agent"], rows: Rows) -> Rows:

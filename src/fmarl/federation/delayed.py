@@ -1,7 +1,7 @@
-"""Slow post: gradients and parameters that reach the other side some slots later.
+"""Delays: gradients and parameters that reach the other side some slots later.
 
 The virtual agent steps in every slot with the gradients that arrive, and agents use the parameters
-that arrive. Until the first post has come, nobody moves.
+that arrive. Until the first have come, nobody moves.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from fmarl.federation.row_ops import Rows
 Queue = Float[Array, "_ agent parameter"]
 
 
-class Mail(eqx.Module):
+class InFlight(eqx.Module):
     """The virtual agent's own parameters, and what is under way in each direction."""
 
     virtual: Rows
@@ -28,29 +28,29 @@ class Mail(eqx.Module):
     downlink: Queue
 
 
-def empty_mail(method: Method, parameters: Rows) -> Mail | None:
-    """Return the post before anything was sent; None for a method without delays."""
+def nothing_in_flight(method: Method, parameters: Rows) -> InFlight | None:
+    """The state before anything was sent; None for a method without delays."""
     if not method.is_delayed:
         return None
     uplink = jnp.zeros((method.uplink_delay, *parameters.shape), parameters.dtype)
     downlink = jnp.broadcast_to(parameters, (method.downlink_delay, *parameters.shape))
-    return Mail(parameters, uplink, downlink)
+    return InFlight(parameters, uplink, downlink)
 
 
-def by_mail(
-    method: Method, mail: Mail, parameters: Rows, steps: Rows, update_count: Int[Array, ""]
-) -> tuple[Rows, Mail]:
+def delayed_update(
+    method: Method, in_flight: InFlight, parameters: Rows, steps: Rows, update_count: Int[Array, ""]
+) -> tuple[Rows, InFlight]:
     """One slot of delayed learning: send, let the virtual agent step, and adopt what has arrived.
 
     Paper: Section VII, Fig. 4: both links are 2 epochs late; FIRL_syn adopts in every iteration,
     FIRL_asy every 2 epochs. With no delay at all this is Eq. (4).
     """
-    arrived, uplink = _exchange(mail.uplink, steps, update_count)
+    arrived, uplink = _exchange(in_flight.uplink, steps, update_count)
     averaged = aggregate_rows(method, 0, arrived)
-    virtual = mail.virtual - method.learning_rate * averaged
-    offered, downlink = _exchange(mail.downlink, virtual, update_count)
+    virtual = in_flight.virtual - method.learning_rate * averaged
+    offered, downlink = _exchange(in_flight.downlink, virtual, update_count)
     adopts = (update_count + 1) % method.adopt_every == 0
-    return jnp.where(adopts, offered, parameters), Mail(virtual, uplink, downlink)
+    return jnp.where(adopts, offered, parameters), InFlight(virtual, uplink, downlink)
 
 
 def _exchange(queue: Queue, sent: Rows, update_count: Int[Array, ""]) -> tuple[Rows, Any]:

@@ -61,7 +61,7 @@ def after_slot(ledger: Ledger, method: Method, update_count: int) -> Ledger:
     """
     period, slot = divmod(update_count, int(method.sync_period))
     active = method.local_updates[period % len(method.local_updates)] > slot
-    uploads, downloads = post(method, update_count)
+    uploads, downloads = who_uploads(method, update_count)
     links = _links(method)
     return Ledger(
         uploads=ledger.uploads + uploads,
@@ -80,7 +80,7 @@ def bytes_sent(ledger: Ledger, sizes: MessageSizes) -> int:
     return with_virtual * sizes.upload + total["exchanges"] * sizes.exchange
 
 
-def post(method: Method, update_count: int) -> tuple[Counts, Counts]:
+def who_uploads(method: Method, update_count: int) -> tuple[Counts, Counts]:
     """Who sends to the virtual agent after the slot that follows so many, and who hears from it."""
     period = update_count // int(method.sync_period)
     if method.is_delayed:
@@ -93,7 +93,7 @@ def post(method: Method, update_count: int) -> tuple[Counts, Counts]:
     counted = method.counted[period % len(method.counted)] > 0
     others = np.bincount(groups, counted, method.num_agents)[groups] - counted
     together = np.bincount(groups, minlength=method.num_agents)[groups] > 1
-    # One that was away has nothing to report, unless its neighbours moved it.
+    # One that was absent has nothing to report, unless its neighbours moved it.
     moved = method.local_updates[period % len(method.local_updates)] > 0
     moved |= _links(method) > 0
     return (counted & together & moved).astype(np.int64), (others > 0).astype(np.int64)

@@ -254,7 +254,7 @@ def _local_updates(config: MethodConfig, team: Team) -> Int[np.ndarray, "period 
 
 
 def _absence(config: MethodConfig, updates: Int[np.ndarray, "period agent"]) -> dict:
-    """What agents that are away count as: a step of zero, or with `renormalise` nothing."""
+    """What absent agents count as: a step of zero, or with `renormalise` nothing."""
     words = ("zero", "renormalise")
     require(config.missing in words, f"missing = {config.missing!r}", " or ".join(words), "Choose.")
     if config.missing == "zero":

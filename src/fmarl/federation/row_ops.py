@@ -63,3 +63,9 @@ def unstacked(tree: Any, agents: int, axis: int = 0) -> list[Any]:
 def flat_rows(tree: Any) -> Rows:
     """A tree of rows as one matrix."""
     return jax.vmap(lambda one: ravel_pytree(one)[0])(tree)
+
+
+def like_rows(tree: Any, rows: Rows) -> Any:
+    """A matrix as the tree of rows from which `flat_rows` would make it."""
+    _, restore = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], tree))
+    return jax.vmap(restore)(rows)

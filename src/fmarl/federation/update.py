@@ -8,11 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fmarl.federation.aggregation import aggregate_rows
-from fmarl.federation.delayed import Mail, by_mail
+from fmarl.federation.delayed import InFlight, delayed_update
 from fmarl.federation.method import Method
 from fmarl.federation.robust import attacked
 from fmarl.federation.row_ops import (
@@ -22,6 +21,7 @@ from fmarl.federation.row_ops import (
     all_finite,
     combine_rows,
     flat_rows,
+    like_rows,
     stacked,
     unstacked,
 )
@@ -36,22 +36,22 @@ class TrainState(eqx.Module):
     """What each agent keeps for itself: optimiser state, replay, targets."""
     update_count: Int[Array, ""]
     """k: slots learned so far."""
-    mail: Mail | None
+    mail: InFlight | None
     """What is under way, for methods with delays."""
 
 
-class Learner(NamedTuple):
+class LocalLearner(NamedTuple):
     """What an update needs to know of an algorithm: how one agent learns, and what is shared."""
 
     local_update: Callable[..., tuple[Any, Any, dict[str, Array]]]
     """`(row, memory, transitions, key, learning_rate)` to a row of pseudo-gradient, new memory and
     metrics, for one agent."""
-    meet: Callable[[Any, Callable[[Any], Any]], Any]
+    merge_memory: Callable[[Any, Callable[[Any], Any]], Any]
     """What becomes of the memories when parameters are averaged."""
 
 
-class Lesson(NamedTuple):
-    """What one agent found in a slot."""
+class LocalResult(NamedTuple):
+    """What one agent found in a slot; or all of them, as a first axis."""
 
     step: Row
     """The pseudo-gradient as far as it counts; zeros for an idle agent."""
@@ -61,20 +61,6 @@ class Lesson(NamedTuple):
     """Whether it finished a step."""
     finite: Bool[Array, ""]
     """Whether its step was made of finite numbers; if not it counts as idle."""
-    found: Row
-    """The pseudo-gradient as it was found: before decay, mask and mixing."""
-
-
-class Report(NamedTuple):
-    """What happened in a slot, one entry per agent."""
-
-    metrics: dict[str, Float[Array, " agent"]]
-    active: Bool[Array, " agent"]
-    """Who finished a step."""
-    finite: Bool[Array, " agent"]
-    """Whose step was made of finite numbers; others count as idle."""
-    steps: Rows
-    """The pseudo-gradients as the agents found them: before decay, mask and mixing."""
 
 
 class Stages(NamedTuple):
@@ -86,9 +72,9 @@ class Stages(NamedTuple):
     are programs for all agents at once, which are faster and promise no such thing.
     """
 
-    learn: Callable[..., Lesson]
+    learn: Callable[..., LocalResult]
     """`(method, agent, row, memory, transitions, key, update_count)`; the memory is used up."""
-    learn_all: Callable[..., Lesson]
+    learn_all: Callable[..., LocalResult]
     """`(method, parameters, memory, transitions, key, update_count)`."""
     mix: Callable[..., Row]
     """`(weights, rows)`: of one agent and its neighbours."""
@@ -101,11 +87,11 @@ class Stages(NamedTuple):
     """What is averaged of the agents' memories beside the parameters; None if nothing is."""
     adopt: Callable[[Any, Rows | None], Any]
     """Memories with the average of what they share."""
-    deliver: Callable[..., tuple[Rows, Mail]]
+    deliver: Callable[..., tuple[Rows, InFlight]]
     """`(method, mail, parameters, steps, update_count)`: with delays, instead of an average."""
 
 
-def make_stages(learner: Learner) -> Stages:
+def make_stages(learner: LocalLearner) -> Stages:
     """The stages of an algorithm's slots, compiled when first called."""
     return Stages(
         learn=jax.jit(partial(learn, learner), donate_argnums=3),
@@ -116,58 +102,50 @@ def make_stages(learner: Learner) -> Stages:
         average=jax.jit(aggregate_rows),
         shared=jax.jit(partial(shared_rows, learner)),
         adopt=jax.jit(partial(adopted, learner), donate_argnums=0),
-        deliver=jax.jit(by_mail),
+        deliver=jax.jit(delayed_update),
     )
 
 
 def federated_update(
     method: Method, stages: Stages, state: TrainState, transitions: Any, key: PRNGKeyArray
-) -> tuple[TrainState, Report]:
+) -> tuple[TrainState, LocalResult]:
     """Let every agent learn from its slot, exchange what it found, step, and average when due.
 
     Paper: Eqs. (4), (5), (16), (18), (24).  θ_i ← θ_i − η Σ_l [W_E ⋯ W_1]_il D(y) I(τ_l > y) g_l
     Differs from the paper: k counts slots, not agents, and averages follow when (k+1) mod τ = 0
     (E8, E12); idle agents apply the mixed row too, or the mean would not be kept (E9).
     """
-    one_by_one = len(state.parameters) <= IN_ORDER
-    lesson = (_learned if one_by_one else _learned_at_once)(method, stages, state, transitions, key)
-    steps = jnp.asarray(lesson.step)
-    steps = (_mixed if one_by_one else _mixed_at_once)(method, stages, steps)
-    parameters, memory, mail = _finished(method, stages, state, steps, lesson.memory)
-    state = TrainState(parameters, memory, state.update_count + 1, mail)
-    return state, Report(lesson.metrics, lesson.active, lesson.finite, lesson.found)
+    result = _learned(method, stages, state, transitions, key)
+    steps = _mixed(method, stages, jnp.asarray(result.step))
+    parameters, memory, mail = _finished(method, stages, state, steps, result.memory)
+    return TrainState(parameters, memory, state.update_count + 1, mail), result
 
 
 def _learned(
     method: Method, stages: Stages, state: TrainState, transitions: Any, key: PRNGKeyArray
-) -> Lesson:
+) -> LocalResult:
     """Every agent learns alone, from its own transitions (the second axis; the first is time)."""
-    agents = len(state.parameters)
+    agents, count = len(state.parameters), state.update_count
+    if agents > IN_ORDER:
+        return stages.learn_all(method, state.parameters, state.memory, transitions, key, count)
     selves = unstacked((state.parameters, state.memory), agents)
     lived = unstacked(transitions, agents, axis=1)
-    lessons = [
-        stages.learn(method, np.int32(agent), *selves[agent], lived[agent], key, state.update_count)
-        for agent in range(agents)
-    ]
-    return stacked(lessons)
-
-
-def _learned_at_once(
-    method: Method, stages: Stages, state: TrainState, transitions: Any, key: PRNGKeyArray
-) -> Lesson:
-    return stages.learn_all(
-        method, state.parameters, state.memory, transitions, key, state.update_count
+    return stacked(
+        [
+            stages.learn(method, np.int32(agent), *selves[agent], lived[agent], key, count)
+            for agent in range(agents)
+        ]
     )
 
 
 def _mixed(method: Method, stages: Stages, rows: Rows) -> Rows:
     """Neighbours exchange what they found, one round after another."""
+    if len(rows) > IN_ORDER:
+        return stages.mix_all(method, rows) if len(method.mixing) > 0 else rows
     for matrix in np.asarray(method.mixing):
         found = np.asarray(rows)
-        mixed = []
-        for agent, weights in enumerate(matrix):
-            whose = neighbours(weights, agent)
-            mixed.append(stages.mix(weights[whose], found[whose]))
+        near = [neighbours(weights, agent) for agent, weights in enumerate(matrix)]
+        mixed = [stages.mix(row[own], found[own]) for row, own in zip(matrix, near, strict=True)]
         rows = jnp.asarray(stacked(mixed))
     return rows
 
@@ -181,13 +159,9 @@ def neighbours(weights: Float[np.ndarray, " agent"], agent: int) -> list[int]:
     return [*map(int, np.flatnonzero((weights != 0) | (np.arange(len(weights)) == agent)))]
 
 
-def _mixed_at_once(method: Method, stages: Stages, rows: Rows) -> Rows:
-    return stages.mix_all(method, rows) if len(method.mixing) > 0 else rows
-
-
 def _finished(
     method: Method, stages: Stages, state: TrainState, steps: Rows, memory: Any
-) -> tuple[Rows, Any, Mail | None]:
+) -> tuple[Rows, Any, InFlight | None]:
     """Step, and when the period is over average; with delays, send and receive instead.
 
     Paper: Eqs. (11), (19) and (25).  θ̄ = (1/m) Σ_i θ_i after slot τ−1
@@ -205,34 +179,37 @@ def _finished(
     return stages.average(method, period, rows), stages.adopt(memory, averaged), None
 
 
-def shared_rows(learner: Learner, memories: Any) -> Rows | None:
+def shared_rows(learner: LocalLearner, memories: Any) -> Rows | None:
     """What is averaged of memories, one row per agent."""
-    met: list[Any] = []
-    learner.meet(memories, lambda tree: met.append(tree) or tree)
-    return flat_rows(met) if met else None
+    shared = _shared(learner, memories)
+    return flat_rows(shared) if shared else None
 
 
-def adopted(learner: Learner, memories: Any, rows: Rows | None) -> Any:
+def adopted(learner: LocalLearner, memories: Any, rows: Rows | None) -> Any:
     """Memories in which the rows that `shared_rows` gave are replaced by these."""
-    met: list[Any] = []
-    learner.meet(memories, lambda tree: met.append(tree) or tree)
     if rows is None:
         return memories
-    _, restore = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], met))
-    averaged = iter(jax.vmap(restore)(rows))
-    return learner.meet(memories, lambda tree: next(averaged))
+    averaged = iter(like_rows(_shared(learner, memories), rows))
+    return learner.merge_memory(memories, lambda tree: next(averaged))
+
+
+def _shared(learner: LocalLearner, memories: Any) -> list[Any]:
+    """The parts of memories that an average would be taken of."""
+    shared: list[Any] = []
+    learner.merge_memory(memories, lambda tree: shared.append(tree) or tree)
+    return shared
 
 
 def _learn_all(
-    learner: Learner,
+    learner: LocalLearner,
     method: Method,
     parameters: Rows,
     memory: Any,
     transitions: Any,
     key: PRNGKeyArray,
     update_count: Int[Array, ""],
-) -> Lesson:
-    def learn_alone(agent: Array, row: Array, memory: Any, own: Any) -> Lesson:
+) -> LocalResult:
+    def learn_alone(agent: Array, row: Array, memory: Any, own: Any) -> LocalResult:
         return learn(learner, method, agent, row, memory, own, key, update_count)
 
     agents = jnp.arange(len(parameters))
@@ -241,7 +218,7 @@ def _learn_all(
 
 
 def learn(
-    learner: Learner,
+    learner: LocalLearner,
     method: Method,
     agent: Int[Array, ""],
     row: Row,
@@ -249,7 +226,7 @@ def learn(
     transitions: Any,
     key: PRNGKeyArray,
     update_count: Int[Array, ""],
-) -> Lesson:
+) -> LocalResult:
     """What one agent finds in its slot, and how much of it counts.
 
     Paper: Eq. (18).  D(y) I(τ_i > y) g_i
@@ -268,7 +245,7 @@ def learn(
     step = jnp.where(trust == 0, jnp.zeros_like(found), trust * found)
     # An idle agent's optimiser stands still.
     memory = jax.tree.map(lambda new, old: jnp.where(active, new, old), learned, memory)
-    return Lesson(step, memory, metrics, active, finite, found)
+    return LocalResult(step, memory, metrics, active, finite)
 
 
 def mix(weights: Float[Array, " neighbour"], rows: Float[Array, "neighbour parameter"]) -> Row:
@@ -282,7 +259,7 @@ def mix(weights: Float[Array, " neighbour"], rows: Float[Array, "neighbour param
 def _mix_all(method: Method, rows: Rows) -> Rows:
     return jax.lax.fori_loop(
         0,
-        method.consensus_rounds,
+        len(method.mixing),
         lambda round_, rows: combine_rows(jnp.asarray(method.mixing)[round_], rows),
         rows,
     )

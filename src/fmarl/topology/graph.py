@@ -51,7 +51,6 @@ class Graph:
 
     @property
     def num_edges(self) -> int:
-        """Number of linked pairs."""
         return len(self.edges)
 
     @property

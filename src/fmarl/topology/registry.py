@@ -11,7 +11,7 @@ from fmarl.topology.graph_search import best_graph
 
 USUAL_AGENTS = 7  # as many as learn in the paper's Figure Eight
 
-Recipe = Callable[[int, str | None, int], Graph]
+GraphMaker = Callable[[int, str | None, int], Graph]
 
 
 def graph_from_text(text: str, num_agents: int | None = None, seed: int = 0) -> Graph:
@@ -36,8 +36,8 @@ def graph_from_text(text: str, num_agents: int | None = None, seed: int = 0) -> 
     raise BadInput(_unknown(text))
 
 
-def _plain(recipe: Callable[[int], Graph]) -> Recipe:
-    """Recipe of the number of agents alone."""
+def _plain(recipe: Callable[[int], Graph]) -> GraphMaker:
+    """A graph of the number of agents alone."""
 
     def build(num_agents: int, argument: str | None, _seed: int) -> Graph:
         _no_argument(argument)
@@ -46,8 +46,8 @@ def _plain(recipe: Callable[[int], Graph]) -> Recipe:
     return build
 
 
-def _of_the_paper(recipe: Callable[[], Graph]) -> Recipe:
-    """Recipe without any choice: the paper's graphs have 7 agents."""
+def _of_the_paper(recipe: Callable[[], Graph]) -> GraphMaker:
+    """A graph without any choice: those of the paper have 7 agents."""
 
     def build(num_agents: int, argument: str | None, _seed: int) -> Graph:
         _no_argument(argument)
@@ -78,7 +78,7 @@ def _best(num_agents: int, argument: str | None, seed: int) -> Graph:
     return best_graph(num_agents, _whole(argument, "best:9"), seed)
 
 
-GRAPHS: dict[str, Recipe] = {
+GRAPHS: dict[str, GraphMaker] = {
     "path": _plain(families.path),
     "ring": _plain(families.ring),
     "star": _plain(families.star),

@@ -7,7 +7,7 @@ import pytest
 from fmarl.algorithms.actor_critic import ActorCritic, NetworkSpec, init_actor_critic
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.networks import Network
-from fmarl.algorithms.on_policy_batch import Experience, outlook, value_loss
+from fmarl.algorithms.on_policy_batch import Experience, diagnostics, value_loss
 
 BLUEPRINT = NetworkSpec(
     observation_size=1, num_actions=1, is_discrete=False, agent=AgentConfig(hidden=(4,))
@@ -52,7 +52,7 @@ def test_a_critic_clipped_on_its_way_learns_nothing(parameters):
 
 
 def test_a_constant_critic_explains_nothing(parameters):
-    metrics = outlook(parameters, experience())
+    metrics = diagnostics(parameters, experience())
     assert metrics["explained_variance"] == pytest.approx(0, abs=1e-6)
     assert metrics["std"] == pytest.approx(np.exp(0.5))
 
@@ -63,9 +63,9 @@ def test_a_critic_that_is_always_one_too_low_explains_everything(parameters):
         experience(),
         (jnp.array([3.0, 1.0, 7.0, 0.0]), jnp.array([1.0, 1.0, 1.0, 50.0])),
     )
-    assert outlook(parameters, rows)["explained_variance"] == 1
+    assert diagnostics(parameters, rows)["explained_variance"] == 1
 
 
 def test_where_all_targets_are_equal_there_is_nothing_to_explain(parameters):
     rows = eqx.tree_at(lambda own: own.advantage, experience(), jnp.zeros(4))
-    assert outlook(parameters, rows)["explained_variance"] == 0
+    assert diagnostics(parameters, rows)["explained_variance"] == 0

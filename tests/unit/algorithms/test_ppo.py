@@ -13,10 +13,10 @@ from fmarl.algorithms.advantage import normalised, weighted_mean
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Algorithm
 from fmarl.algorithms.normaliser import normalise, seen
-from fmarl.algorithms.on_policy import Memory
-from fmarl.algorithms.on_policy_batch import judged, minibatch, minibatch_rows
+from fmarl.algorithms.on_policy import OnPolicyMemory
+from fmarl.algorithms.on_policy_batch import make_experience, minibatch, minibatch_rows
 from fmarl.algorithms.optimisers import optimiser
-from fmarl.algorithms.ppo import Learner, PPOConfig, clipped_loss, make_ppo, ppo_gradient, ppo_loss
+from fmarl.algorithms.ppo import PPOConfig, PPOSetup, clipped_loss, make_ppo, ppo_gradient, ppo_loss
 from fmarl.errors import BadInput
 from unit.algorithms.slots import NUM_ROWS, OBSERVATION_SIZE, begun, random_slot
 
@@ -35,14 +35,14 @@ def ppo(is_discrete: bool = False, optimiser: str = "sgd", **settings: Any) -> A
     )
 
 
-def learner_of(algorithm_config: PPOConfig, is_discrete: bool = False) -> Learner:
+def setup_of(algorithm_config: PPOConfig, is_discrete: bool = False) -> PPOSetup:
     spec = NetworkSpec(
         observation_size=OBSERVATION_SIZE,
         num_actions=2,
         is_discrete=is_discrete,
         agent=AgentConfig(hidden=(8, 8)),
     )
-    return Learner(algorithm_config, spec, optimiser("sgd"))
+    return PPOSetup(algorithm_config, spec, optimiser("sgd"))
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["gaussian", "categorical"])
@@ -79,10 +79,10 @@ def test_numbers_worth_plotting_are_there(once):
 
 @pytest.mark.parametrize("is_discrete", [False, True])
 def test_at_the_start_the_clipped_gradient_is_that_of_an_advantage_actor_critic(is_discrete):
-    learner = learner_of(PPOConfig(entropy_weight=0.1, value_weight=0.3), is_discrete)
-    spec, slot = learner.spec, random_slot(3, is_discrete=is_discrete, present=0.7)
+    setup = setup_of(PPOConfig(entropy_weight=0.1, value_weight=0.3), is_discrete)
+    spec, slot = setup.spec, random_slot(3, is_discrete=is_discrete, present=0.7)
     parameters, _ = begun(ppo(is_discrete))
-    experience = judged(spec, parameters, None, slot, 1.0)
+    experience = make_experience(spec, parameters, None, slot, 1.0)
 
     def actor_critic_loss(place):
         intended = policy_outputs(spec, place, slot.observation)
@@ -94,16 +94,16 @@ def test_at_the_start_the_clipped_gradient_is_that_of_an_advantage_actor_critic(
         return weighted_mean(rows, experience.weight)
 
     expected = jax.jit(jax.grad(actor_critic_loss))(parameters)
-    ours, _ = jax.jit(partial(ppo_gradient, learner))(parameters, experience)
+    ours, _ = jax.jit(partial(ppo_gradient, setup))(parameters, experience)
     difference = jax.tree.map(jnp.subtract, ours, expected)
     assert optax.tree.norm(difference) < 1e-6 * optax.tree.norm(expected)
 
 
 def test_the_loss_weighs_policy_critic_and_entropy():
-    learner = learner_of(PPOConfig(entropy_weight=0.1, value_weight=0.3))
+    setup = setup_of(PPOConfig(entropy_weight=0.1, value_weight=0.3))
     parameters, _ = begun(ppo())
-    experience = judged(learner.spec, parameters, None, random_slot(1), 1.0)
-    loss, parts = ppo_loss(learner, parameters, experience)
+    experience = make_experience(setup.spec, parameters, None, random_slot(1), 1.0)
+    loss, parts = ppo_loss(setup, parameters, experience)
     expected = parts["policy_loss"] + 0.3 * parts["value_loss"] - 0.1 * parts["entropy"]
     assert loss == pytest.approx(float(expected))
     assert min(parts["value_loss"], parts["entropy"]) > 0.1
@@ -111,18 +111,18 @@ def test_the_loss_weighs_policy_critic_and_entropy():
 
 def test_nothing_is_gained_beyond_the_clip_range():
     """Four rows, likelier or less likely than when acted, and better or worse than expected."""
-    learner = learner_of(PPOConfig(normalise_advantages=False))
+    setup = setup_of(PPOConfig(normalise_advantages=False))
     parameters, _ = begun(ppo())
     slot = jax.tree.map(lambda column: column[:4], random_slot(1))
-    experience = judged(learner.spec, parameters, None, slot, 1.0)
+    experience = make_experience(setup.spec, parameters, None, slot, 1.0)
     ratio = jnp.array([1.5, 1.5, 0.5, 0.5])
     experience = eqx.tree_at(
         lambda rows: (rows.log_probability, rows.advantage),
         experience,
         (experience.log_probability - jnp.log(ratio), jnp.array([1.0, -1.0, 1.0, -1.0])),
     )
-    intended = policy_outputs(learner.spec, parameters, experience.observation)
-    loss, metrics = clipped_loss(learner, intended, experience)
+    intended = policy_outputs(setup.spec, parameters, experience.observation)
+    loss, metrics = clipped_loss(setup, intended, experience)
     np.testing.assert_allclose(loss, -(1.2 - 1.5 + 0.5 - 0.8) / 4, rtol=1e-5)
     assert metrics["clip_fraction"] == 1
 
@@ -152,7 +152,7 @@ def test_every_pass_takes_each_row_once():
 def test_a_number_past_the_end_is_a_row_that_weighs_nothing():
     slot = random_slot()
     parameters, _ = begun(ppo())
-    experience = judged(learner_of(PPOConfig()).spec, parameters, None, slot, 1.0)
+    experience = make_experience(setup_of(PPOConfig()).spec, parameters, None, slot, 1.0)
     picked = minibatch(experience, jnp.array([3, NUM_ROWS, 1]))
     assert picked.weight.tolist() == [1, 0, 1]
     assert picked.advantage.tolist() == [experience.advantage[3], 0, experience.advantage[1]]
@@ -201,12 +201,14 @@ def test_agents_that_normalise_pool_what_they_saw_when_they_meet():
     algorithm = ppo(optimiser="adam", normalise_observations=True)
     _, memory = algorithm.init(KEY)
     rows = [random_slot(seed).observation for seed in range(2)]
-    alone = [Memory(memory.optimiser, seen(memory.statistics, own, EVERYBODY)) for own in rows]
+    alone = [
+        OnPolicyMemory(memory.optimiser, seen(memory.statistics, own, EVERYBODY)) for own in rows
+    ]
     both = jax.tree.map(lambda *leaves: jnp.stack(leaves), *alone)
     average = lambda tree: jax.tree.map(  # noqa: E731
         lambda leaf: jnp.broadcast_to(leaf.mean(axis=0, keepdims=True), leaf.shape), tree
     )
-    met = algorithm.meet(both, average)
+    met = algorithm.merge_memory(both, average)
     everything = np.concatenate(rows)
     np.testing.assert_allclose(met.statistics.mean, [everything.mean(axis=0)] * 2, rtol=1e-4)
     assert jax.tree.all(jax.tree.map(jnp.array_equal, met.optimiser, both.optimiser))
@@ -215,7 +217,7 @@ def test_agents_that_normalise_pool_what_they_saw_when_they_meet():
 def test_agents_that_do_not_normalise_share_nothing_of_their_memory():
     algorithm = ppo(optimiser="adam")
     _, memory = algorithm.init(KEY)
-    assert algorithm.meet(memory, lambda tree: pytest.fail("nothing to average")) is memory
+    assert algorithm.merge_memory(memory, lambda tree: pytest.fail("nothing to average")) is memory
 
 
 @pytest.mark.parametrize(

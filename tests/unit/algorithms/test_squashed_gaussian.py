@@ -5,7 +5,7 @@ import pytest
 
 from fmarl.algorithms.log_std import HIGHEST_LOG_STD, LOWEST_LOG_STD
 from fmarl.algorithms.networks import Network, forward
-from fmarl.algorithms.squashed_gaussian import Squashed, draw, log_probability, squashed
+from fmarl.algorithms.squashed_gaussian import Squashed, draw, squashed
 from fmarl.algorithms.tsallis import tsallis_entropy
 from fmarl.rollout.policy import Policy, PolicyParameters, bind
 from fmarl.rollout.policy_check import random_parameters
@@ -36,35 +36,6 @@ def test_densities_of_drawn_actions_are_exact_however_far_out(mean, log_std):
     np.testing.assert_allclose(action, np.tanh(before), rtol=1e-5)
     expected = exact_log_density(before, mean, log_std)
     np.testing.assert_allclose(log_density, expected, rtol=2e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize(("mean", "log_std"), POLICIES)
-def test_densities_of_stored_actions_sum_to_one(mean, log_std):
-    before = np.linspace(mean - 8 * np.exp(log_std), mean + 8 * np.exp(log_std), 4001)
-    edges = np.tanh(before)
-    middles = jnp.asarray((edges[1:] + edges[:-1])[:, None] / 2, jnp.float32)
-    policy = jax.tree.map(lambda x: jnp.broadcast_to(x, middles.shape), policy_of(mean, log_std))
-
-    density = np.exp(np.asarray(log_probability(policy, middles))[:, 0])
-
-    assert density @ np.diff(edges) == pytest.approx(1, abs=2e-3)
-
-
-@pytest.mark.parametrize(("mean", "log_std"), POLICIES)
-def test_a_stored_action_is_as_likely_as_when_it_was_drawn(mean, log_std):
-    noise = jnp.linspace(-2, 2, 9)[:, None]
-    policy = jax.tree.map(lambda x: jnp.broadcast_to(x, noise.shape), policy_of(mean, log_std))
-    action, log_density = draw(policy, noise)
-    # Squashing rounds: an action near the edge stands for many numbers before it.
-    np.testing.assert_allclose(log_probability(policy, action), log_density, atol=5e-3)
-
-
-def test_actions_that_were_rounded_to_the_edge_have_finite_densities_and_gradients():
-    edge = jnp.array([1.0, -1.0])
-    found = jax.value_and_grad(
-        lambda policy: jnp.sum(log_probability(policy, edge)),
-    )(Squashed(jnp.zeros(2), jnp.zeros(2)))
-    assert all(jnp.isfinite(array).all() for array in jax.tree.leaves(found))
 
 
 def test_gradients_reach_the_mean_and_the_width_through_action_and_density():

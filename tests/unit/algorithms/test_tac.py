@@ -273,7 +273,7 @@ def test_only_targets_are_averaged_when_agents_meet():
             lambda rows: jnp.broadcast_to(rows.mean(axis=0, keepdims=True), rows.shape), tree
         )
 
-    met = make().meet(memories, average)
+    met = make().merge_memory(memories, average)
 
     assert_same_bits(met.target, average(memories.target))
     assert (met.target.weights[0] != memories.target.weights[0]).any()

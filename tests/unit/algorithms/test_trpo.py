@@ -11,9 +11,9 @@ from jax.flatten_util import ravel_pytree
 from fmarl.algorithms.actor_critic import NetworkSpec
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Algorithm
-from fmarl.algorithms.on_policy_batch import judged
+from fmarl.algorithms.on_policy_batch import make_experience
 from fmarl.algorithms.optimisers import optimiser
-from fmarl.algorithms.trpo import Learner, TRPOConfig, make_trpo, trust_region
+from fmarl.algorithms.trpo import TRPOConfig, TRPOSetup, make_trpo, trust_region
 from fmarl.algorithms.trust_region import Region, curvature_product
 from fmarl.errors import BadInput
 from unit.algorithms.slots import OBSERVATION_SIZE, begun, random_slot
@@ -29,9 +29,9 @@ def trpo(is_discrete: bool = False, **settings: Any) -> Algorithm:
 
 def region_of(is_discrete: bool, parameters, slot) -> Region:
     spec = NetworkSpec(is_discrete=is_discrete, agent=AGENT, **SHAPES)
-    learner = Learner(TRPOConfig(), spec, optimiser("adam"))
-    experience = judged(spec, parameters, None, slot, 1.0)
-    return trust_region(learner, parameters, experience)
+    setup = TRPOSetup(TRPOConfig(), spec, optimiser("adam"))
+    experience = make_experience(spec, parameters, None, slot, 1.0)
+    return trust_region(setup, parameters, experience)
 
 
 @partial(jax.jit, static_argnums=0)

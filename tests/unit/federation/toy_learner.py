@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from fmarl.algorithms.optimisers import optimiser
-from fmarl.federation.delayed import empty_mail
+from fmarl.federation.delayed import nothing_in_flight
 from fmarl.federation.method import Method
-from fmarl.federation.update import Learner, TrainState, federated_update, make_stages
+from fmarl.federation.update import LocalLearner, TrainState, federated_update, make_stages
 from oracles.slots import bumpy_gradient
 
 ADAM = optimiser("adam")
@@ -30,8 +30,8 @@ def _keep(memory, average):
     return memory
 
 
-PLAIN = Learner(_plain, _keep)
-ADAPTIVE = Learner(_with_adam, _keep)
+PLAIN = LocalLearner(_plain, _keep)
+ADAPTIVE = LocalLearner(_with_adam, _keep)
 PLAIN_STAGES = make_stages(PLAIN)
 ADAPTIVE_STAGES = make_stages(ADAPTIVE)
 
@@ -39,7 +39,7 @@ ADAPTIVE_STAGES = make_stages(ADAPTIVE)
 def begin(method: Method, start: np.ndarray, adam: bool = False) -> TrainState:
     rows = jnp.tile(jnp.asarray(start, jnp.float32), (method.num_agents, 1))
     memory = jax.vmap(ADAM.init)(rows) if adam else jnp.zeros(method.num_agents)
-    return TrainState(rows, memory, jnp.zeros((), jnp.int32), empty_mail(method, rows))
+    return TrainState(rows, memory, jnp.zeros((), jnp.int32), nothing_in_flight(method, rows))
 
 
 def run(method: Method, start: np.ndarray, noise: np.ndarray, adam: bool = False) -> list:
