@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fmarl.algorithms.actor_critic import ActorCritic, NetworkSpec, acting, init_actor_critic
-from fmarl.algorithms.algorithm import Acting, Algorithm, Metrics, Transitions, Tree
+from fmarl.algorithms.algorithm import Algorithm, Metrics, Transitions, Tree
 from fmarl.algorithms.multi_step import choose
 from fmarl.algorithms.normaliser import Statistics, no_statistics, pooled, seen
 from fmarl.algorithms.on_policy_batch import Experience, diagnostics, make_experience
@@ -75,7 +75,7 @@ def make_on_policy(learner: OnPolicyLearner) -> Algorithm:
         init=partial(_init, learner),
         local_update=partial(_local_update, learner),
         gradient=partial(_gradient, learner),
-        acting=partial(_acting, learner.spec),
+        acting=lambda row, memory: acting(learner.spec, row, memory.statistics),
         merge_memory=_merge_memory,
         explores="sampled",
         exploits="greedy",
@@ -107,7 +107,10 @@ def _local_update(
     nothing = (jax.tree.map(jnp.zeros_like, step), memory.optimiser)
     step, optimiser = choose(jnp.any(transitions.present), (step, optimiser), nothing)
     metrics = {**metrics, **diagnostics(parameters, experience)}
-    return step, OnPolicyMemory(optimiser, _remembered(memory.statistics, transitions)), metrics
+    statistics = memory.statistics
+    if statistics is not None:  # and not before: a slot needs those that it was acted with
+        statistics = seen(statistics, transitions.observation, transitions.present)
+    return step, OnPolicyMemory(optimiser, statistics), metrics
 
 
 def _gradient(
@@ -129,17 +132,6 @@ def _experience(
 ) -> Experience:
     gae_lambda = learner.config.gae_lambda
     return make_experience(learner.spec, parameters, memory.statistics, transitions, gae_lambda)
-
-
-def _acting(spec: NetworkSpec, parameters: ActorCritic, memory: OnPolicyMemory) -> Acting:
-    return acting(spec, parameters, memory.statistics)
-
-
-def _remembered(statistics: Statistics | None, transitions: Transitions) -> Statistics | None:
-    """Take in a slot that was learned from: until then it needs those that it was acted with."""
-    if statistics is None:
-        return None
-    return seen(statistics, transitions.observation, transitions.present)
 
 
 def _merge_memory(memory: OnPolicyMemory, average: Callable[[Tree], Tree]) -> OnPolicyMemory:

@@ -103,7 +103,11 @@ def make_ppo(
     setup = PPOSetup(config, spec, optimiser(agent.optimiser, agent.max_gradient_norm))
     return make_on_policy(
         OnPolicyLearner(
-            config, spec, setup.rule.init, partial(_learn, setup), partial(_gradient, setup)
+            config,
+            spec,
+            setup.rule.init,
+            partial(_learn, setup),
+            lambda parameters, experience: ppo_gradient(setup, parameters, experience)[0],
         )
     )
 
@@ -167,7 +171,12 @@ def _learn(
     """Learn in several passes; the pseudo-gradient is the sum of their directions."""
     passes, parts = setup.config.passes, setup.config.minibatches
     rows = minibatch_rows(key, len(experience.weight), passes, parts)
-    gradient = partial(_minibatch_gradient, setup, experience)
+
+    def gradient(
+        parameters: ActorCritic, rows: Int[Array, " part"] | None
+    ) -> tuple[ActorCritic, Metrics]:
+        return ppo_gradient(setup, parameters, minibatch(experience, rows))
+
     end, reports = descend(
         setup.rule, gradient, learning_rate, parameters, optimiser, rows, passes * parts
     )
@@ -175,17 +184,3 @@ def _learn(
     metrics = {name: numbers[-parts:].mean() for name, numbers in reports.items()}
     metrics["gradient_norm"] = reports["gradient_norm"][0]
     return end.directions, end.optimiser, metrics
-
-
-def _minibatch_gradient(
-    setup: PPOSetup,
-    experience: Experience,
-    parameters: ActorCritic,
-    rows: Int[Array, " part"] | None,
-) -> tuple[ActorCritic, Metrics]:
-    return ppo_gradient(setup, parameters, minibatch(experience, rows))
-
-
-def _gradient(setup: PPOSetup, parameters: ActorCritic, experience: Experience) -> ActorCritic:
-    gradient, _ = ppo_gradient(setup, parameters, experience)
-    return gradient

@@ -166,14 +166,14 @@ def _step(
     after = TACDescent(
         parameters=parameters,
         optimiser=state,
-        target=_nearer(before.target, parameters.value, config.target_rate),
+        target=jax.tree.map(
+            lambda behind, ahead: behind + config.target_rate * (ahead - behind),
+            before.target,
+            parameters.value,
+        ),
         total=jax.tree.map(jnp.add, before.total, direction),
     )
     return after, {**metrics, "gradient_norm": optax.tree.norm(gradient)}
-
-
-def _nearer(target: Network, value: Network, rate: float) -> Network:
-    return jax.tree.map(lambda behind, ahead: behind + rate * (ahead - behind), target, value)
 
 
 def _gradient(

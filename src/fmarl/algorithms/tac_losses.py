@@ -84,7 +84,8 @@ def losses(
     first = _action_values(agent, parameters.first_critic, seen, acted)
     second = _action_values(agent, parameters.second_critic, seen, acted)
     aim = _critic_aim(agent, target, batch.samples)
-    value_error = _values(agent, parameters.value, seen) - _value_aim(drawn)
+    value_aim = jax.lax.stop_gradient(jnp.minimum(drawn.first, drawn.second) - drawn.price)
+    value_error = _values(agent, parameters.value, seen) - value_aim
     policy_loss = jnp.sum(weight * (drawn.price - drawn.first))
     critic_loss = jnp.sum(weight * ((first - aim) ** 2 + (second - aim) ** 2)) / 2
     value_loss = jnp.sum(weight * value_error**2) / 2
@@ -135,7 +136,3 @@ def _values(agent: AgentConfig, network: Network, inputs: Float[Array, "row inpu
 def _critic_aim(agent: AgentConfig, target: Network, samples: Samples) -> Rows:
     future = agent.discount * _values(agent, target, samples.successor)
     return samples.reward + jnp.where(samples.terminated, 0.0, future)
-
-
-def _value_aim(drawn: Drawn) -> Rows:
-    return jax.lax.stop_gradient(jnp.minimum(drawn.first, drawn.second) - drawn.price)

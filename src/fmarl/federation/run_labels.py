@@ -38,7 +38,8 @@ def label_of(settings: Settings) -> str:
     """
     together = settings.get("together", {})
     method = together.get("method", "")
-    uses, parts = _uses(method), [_name(method)]
+    recipe = METHODS.get(method)
+    uses, parts = (recipe.uses, [recipe.label or method]) if recipe else ((), [method])
     if "local_updates" in uses:
         parts.append(_period(together))
     if method == "synchronous":
@@ -68,7 +69,9 @@ def distinct_labels(all_settings: Sequence[Settings]) -> list[str]:
         same = [index for index, other in enumerate(labels) if other == label]
         telling = _telling([flat[index] for index in same])
         for index in same:
-            parts = [_numbered(_before(name), flat[index].get(name)) for name in telling]
+            parts = [
+                _numbered(SYMBOLS.get(name, f"{name}="), flat[index].get(name)) for name in telling
+            ]
             labels[index] = " ".join([label, *(part for part in parts if part)])
     return _numbered_apart(labels)
 
@@ -97,8 +100,8 @@ def flat_settings(settings: Settings) -> dict[str, Any]:
             continue
         prefix = "" if name in WITHOUT_PREFIX else f"{name}."
         flat |= {f"{prefix}{inner}": part for inner, part in value.items()}
-    method = flat.get("method", "")
-    unused = OF_SOME_METHODS.difference(_uses(method)) if method in METHODS else ()
+    recipe = METHODS.get(flat.get("method", ""))
+    unused = OF_SOME_METHODS.difference(recipe.uses) if recipe else ()
     return {name: value for name, value in flat.items() if name not in unused}
 
 
@@ -139,14 +142,6 @@ def _kinds(values: Mapping[str, Sequence[Any]], names: Sequence[str]) -> int:
     return len(set(rows))
 
 
-def _name(method: str) -> str:
-    return (METHODS[method].label if method in METHODS else "") or method
-
-
-def _uses(method: str) -> tuple[str, ...]:
-    return METHODS[method].uses if method in METHODS else ()
-
-
 def _period(together: Settings) -> str:
     """τ, or what an agent makes of it; the paper writes a range with a tilde."""
     updates = str(together.get("local_updates", "all"))
@@ -185,10 +180,6 @@ def _defence(together: Settings) -> list[str]:
         tolerated,
         _numbered("attack=", together.get("attack", "")),
     ]
-
-
-def _before(name: str) -> str:
-    return SYMBOLS.get(name, f"{name}=")
 
 
 def _numbered(before: str, value: Any, after: str = "") -> str:

@@ -75,7 +75,7 @@ class Stages(NamedTuple):
     learn: Callable[..., LocalResult]
     """`(method, agent, row, memory, transitions, key, update_count)`; the memory is used up."""
     learn_all: Callable[..., LocalResult]
-    """`(method, parameters, memory, transitions, key, update_count)`."""
+    """The same of all agents and their rows."""
     mix: Callable[..., Row]
     """`(weights, rows)`: of one agent and its neighbours."""
     mix_all: Callable[[Method, Rows], Rows]
@@ -95,7 +95,10 @@ def make_stages(learner: LocalLearner) -> Stages:
     """The stages of an algorithm's slots, compiled when first called."""
     return Stages(
         learn=jax.jit(partial(learn, learner), donate_argnums=3),
-        learn_all=jax.jit(partial(_learn_all, learner), donate_argnums=2),
+        learn_all=jax.jit(
+            jax.vmap(partial(learn, learner), in_axes=(None, 0, 0, 0, 1, None, None)),
+            donate_argnums=3,
+        ),
         mix=jax.jit(mix),
         mix_all=jax.jit(_mix_all),
         move=jax.jit(move),
@@ -127,7 +130,8 @@ def _learned(
     """Every agent learns alone, from its own transitions (the second axis; the first is time)."""
     agents, count = len(state.parameters), state.update_count
     if agents > IN_ORDER:
-        return stages.learn_all(method, state.parameters, state.memory, transitions, key, count)
+        everybody = (np.arange(agents, dtype=np.int32), state.parameters, state.memory)
+        return stages.learn_all(method, *everybody, transitions, key, count)
     selves = unstacked((state.parameters, state.memory), agents)
     lived = unstacked(transitions, agents, axis=1)
     return stacked(
@@ -198,23 +202,6 @@ def _shared(learner: LocalLearner, memories: Any) -> list[Any]:
     shared: list[Any] = []
     learner.merge_memory(memories, lambda tree: shared.append(tree) or tree)
     return shared
-
-
-def _learn_all(
-    learner: LocalLearner,
-    method: Method,
-    parameters: Rows,
-    memory: Any,
-    transitions: Any,
-    key: PRNGKeyArray,
-    update_count: Int[Array, ""],
-) -> LocalResult:
-    def learn_alone(agent: Array, row: Array, memory: Any, own: Any) -> LocalResult:
-        return learn(learner, method, agent, row, memory, own, key, update_count)
-
-    agents = jnp.arange(len(parameters))
-    mapped = jax.vmap(learn_alone, in_axes=(0, 0, 0, 1))
-    return mapped(agents, parameters, memory, transitions)
 
 
 def learn(

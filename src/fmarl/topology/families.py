@@ -76,10 +76,8 @@ def circulant(num_agents: int, offsets: tuple[int, ...]) -> Graph:
         f"1 <= offset <= {num_agents // 2}, half the ring",
         "Count the shorter way round.",
     )
-    pairs = {
-        _sorted_pair(i, (i + step) % num_agents) for i in range(num_agents) for step in offsets
-    }
-    return from_edges(num_agents, pairs)
+    around = [(i, (i + step) % num_agents) for i in range(num_agents) for step in offsets]
+    return from_edges(num_agents, {(min(pair), max(pair)) for pair in around})
 
 
 def random_regular(num_agents: int, degree: int, seed: int) -> Graph:
@@ -155,10 +153,6 @@ def paper_16() -> Graph:
 
 def _from_digits(edges: str) -> Graph:
     return from_edges(7, [(int(edge[0]), int(edge[1])) for edge in edges.split()])
-
-
-def _sorted_pair(i: int, j: int) -> tuple[int, int]:
-    return min(i, j), max(i, j)
 
 
 def _first_connected(
