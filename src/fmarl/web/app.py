@@ -18,10 +18,10 @@ from starlette.routing import Route
 
 from fmarl.errors import BadInput
 from fmarl.records.frames import read_counts
-from fmarl.web.feed import Feed
+from fmarl.web.event_stream import EventStream
 from fmarl.web.run_facts import about_run
-from fmarl.web.run_registry import Watched
-from fmarl.web.security import Guard
+from fmarl.web.run_registry import RunRegistry
+from fmarl.web.security import SecurityMiddleware
 from fmarl.web.tail import RunTail
 
 STATIC = Path(str(files("fmarl.web") / "static"))
@@ -38,12 +38,11 @@ FRESH = {"cache-control": "no-cache"}
 
 def make_app(places: Sequence[Path], addresses: Sequence[str], token: str = "") -> Starlette:
     """The page on the runs in these places, under these addresses."""
-    watched = Watched(places)
 
     @asynccontextmanager
     async def following(app: Starlette) -> AsyncIterator[None]:
-        app.state.feed = Feed(watched)
-        task = asyncio.create_task(app.state.feed.follow())
+        app.state.stream = EventStream(RunRegistry(places))
+        task = asyncio.create_task(app.state.stream.follow())
         yield
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -56,8 +55,8 @@ def make_app(places: Sequence[Path], addresses: Sequence[str], token: str = "") 
         Route("/runs/{run}/about", _about),
         Route("/runs/{run}/frames/{epoch:int}", _frames),
     ]
-    guard = Middleware(Guard, addresses=addresses, token=token)
-    return Starlette(routes=routes, middleware=[guard], lifespan=following)
+    security = Middleware(SecurityMiddleware, addresses=addresses, token=token)
+    return Starlette(routes=routes, middleware=[security], lifespan=following)
 
 
 async def _page(request: Request) -> Response:
@@ -74,8 +73,8 @@ async def _static(request: Request) -> Response:
 
 
 async def _stream(request: Request) -> Response:
-    feed: Feed = request.app.state.feed
-    events = feed.events(request.headers.get("last-event-id", ""))
+    stream: EventStream = request.app.state.stream
+    events = stream.events(request.headers.get("last-event-id", ""))
     return StreamingResponse(events, media_type="text/event-stream", headers=FRESH)
 
 
@@ -105,8 +104,8 @@ async def _frames(request: Request) -> Response:
 
 def _run(request: Request) -> RunTail:
     """The run of that name, among those watched: a name is looked up and never a path."""
-    feed: Feed = request.app.state.feed
-    run = feed.watched.runs.get(request.path_params["run"])
+    stream: EventStream = request.app.state.stream
+    run = stream.registry.runs.get(request.path_params["run"])
     if run is None:
         raise HTTPException(404)
     return run

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fmarl.errors import require
 from fmarl.records.run_folder import DESCRIPTION, RunFolder
-from fmarl.web.tail import Message, RunTail
+from fmarl.web.tail import RunTail, ServerEvent
 
 MOST_RUNS = 200
 """More would neither fit on the page nor be told apart there; the newest are shown."""
@@ -15,37 +15,37 @@ DEPTH = 2
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-class Watched:
+class RunRegistry:
     """Runs by the names that they have on the page. Used by one thread at a time."""
 
     def __init__(self, places: Sequence[Path]) -> None:
         self._places = [place.absolute() for place in places]
         self.runs: dict[str, RunTail] = {}
 
-    def news(self) -> list[Message]:
+    def poll(self) -> list[ServerEvent]:
         """What has happened since the last call: runs that came, went, and went on."""
-        messages = self._departed()
-        self._find()
+        events = self._remove_deleted()
+        self._add_found()
         for run in list(self.runs.values()):
-            messages += run.news()
-        return messages
+            events += run.poll()
+        return events
 
-    def _departed(self) -> list[Message]:
+    def _remove_deleted(self) -> list[ServerEvent]:
         gone = [name for name, run in self.runs.items() if not run.exists]
         for name in gone:
             del self.runs[name]
-        return [Message("gone", {"run": name}) for name in gone]
+        return [ServerEvent("gone", {"run": name}) for name in gone]
 
-    def _find(self) -> None:
+    def _add_found(self) -> None:
         known = {run.folder.path for run in self.runs.values()}
         found = dict(pair for place in self._places for pair in _runs_in(place))
         new = sorted((folder for folder in found if folder not in known), key=_age_of)
         room = max(MOST_RUNS - len(known), 0)
         for folder in new[len(new) - room :] if len(new) > room else new:
-            name = self._free(found[folder])
+            name = self._unused_name(found[folder])
             self.runs[name] = RunTail(folder, name)
 
-    def _free(self, name: str) -> str:
+    def _unused_name(self, name: str) -> str:
         """A name that no other run has; two folders may hold runs of one name."""
         number, free = 2, name
         while free in self.runs:

@@ -27,8 +27,8 @@ HEADERS = {
 """On every answer, refusals too."""
 
 
-class Guard:
-    """Stands before the page: refuses, or lets through and seals the answer."""
+class SecurityMiddleware:
+    """Refuses a request, or lets it through and adds the security headers to its answer."""
 
     def __init__(self, app: ASGIApp, addresses: Sequence[str], token: str = "") -> None:
         self._app, self._token = app, token

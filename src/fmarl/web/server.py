@@ -19,7 +19,7 @@ import uvicorn
 from fmarl.child_process import ChildProcess, bind_to_parent
 from fmarl.errors import BadInput, require
 from fmarl.web.app import make_app
-from fmarl.web.feed import LOOK_SECONDS
+from fmarl.web.event_stream import LOOK_SECONDS
 from fmarl.web.slow_clients import cut_off_stalled
 
 HOST, PORT = "127.0.0.1", 8765

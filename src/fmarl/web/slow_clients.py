@@ -6,39 +6,25 @@ would stay open for ever: to the kernel it is alive.
 
 import asyncio
 import time
+from asyncio import WriteTransport
 from collections.abc import Iterable
-from typing import Protocol, runtime_checkable
 
 STALLED_SECONDS = 15.0
 LOOK_SECONDS = 1.0
 
 
-@runtime_checkable
-class Transport(Protocol):
-    """What of asyncio's transports is used here."""
-
-    def get_write_buffer_size(self) -> int:
-        """Bytes that wait to be taken."""
-        ...
-
-    def abort(self) -> None:
-        """Close at once, and drop what waits."""
-        ...
-
-
-class Patience:
+class StallTimer:
     """Remembers since when each connection has had the same bytes waiting."""
 
     def __init__(self, seconds: float = STALLED_SECONDS) -> None:
         self._seconds = seconds
-        self._waiting: dict[Transport, tuple[int, float]] = {}
+        self._waiting: dict[WriteTransport, tuple[int, float]] = {}
 
-    def look(self, transports: Iterable[Transport], now: float) -> list[Transport]:
-        """Those to cut off: whose bytes have waited too long, none of them taken meanwhile."""
-        sizes = {one: one.get_write_buffer_size() for one in transports}
-        before = self._waiting
-        self._waiting = {}
-        for one, size in sizes.items():
+    def stalled(self, transports: Iterable[WriteTransport], now: float) -> list[WriteTransport]:
+        """Those whose bytes have waited too long, none of them taken meanwhile."""
+        before, self._waiting = self._waiting, {}
+        for one in transports:
+            size = one.get_write_buffer_size()
             size_before, since = before.get(one, (size, now))
             if size > 0:
                 self._waiting[one] = (size, since if size == size_before else now)
@@ -47,9 +33,9 @@ class Patience:
 
 async def cut_off_stalled(connections: Iterable) -> None:
     """Look at a server's connections again and again, until cancelled."""
-    patience = Patience()
+    timer = StallTimer()
     while True:
         open_ones = [one.transport for one in list(connections) if one.transport is not None]
-        for transport in patience.look(open_ones, time.monotonic()):
+        for transport in timer.stalled(open_ones, time.monotonic()):
             transport.abort()
         await asyncio.sleep(LOOK_SECONDS)

@@ -1,4 +1,4 @@
-"""What is new in a run's folder since it was last looked at, as messages to the page."""
+"""What is new in a run's folder since it was last looked at, as events for the page."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,10 +43,10 @@ SHOWN = (
 """What the page shows of a line of metrics; the rest stays where it is."""
 
 
-class Message(NamedTuple):
-    """Something to tell every viewer."""
+class ServerEvent(NamedTuple):
+    """An event of the stream that every viewer of the page reads."""
 
-    event: str
+    name: str
     data: dict[str, Any]
 
 
@@ -56,30 +56,29 @@ class RunTail:
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = RunFolder(folder), name
         self.settings: dict[str, Any] = {}
-        self._forget()
-        self._told: dict[str, Any] = {}
+        self._start_over()
+        self._last_state: dict[str, Any] = {}
         self._events_end = 0
         self._frames: list[int] = []
 
-    def _forget(self) -> None:
+    def _start_over(self) -> None:
         self._metrics_end, self._epoch, self._sizes = 0, 0, (0, 0)
         self._method: Method | None = None
 
     @property
     def exists(self) -> bool:
-        """Whether the run is still there."""
         return self.folder.description.exists()
 
     @property
-    def _is_going(self) -> bool:
-        """Whether somebody is deleting it: no run takes away what it has written."""
+    def _is_being_deleted(self) -> bool:
+        """No run takes away what it has written."""
         return self._metrics_end > 0 and not self.folder.metrics.exists()
 
-    def news(self) -> list[Message]:
+    def poll(self) -> list[ServerEvent]:
         """Everything since the last call, in the order in which the page should hear it."""
-        if self._is_going:
+        if self._is_being_deleted:
             return []
-        events = self._new_events()
+        events = self._read_events()
         lines, problem = [], ""
         try:
             self.settings = self.settings or read_run(self.folder.path)["experiment"]
@@ -87,15 +86,13 @@ class RunTail:
             lines = self._new_lines(cut_back=resumed)
         except BadInput as found:
             problem = str(found)
-        messages = [*self._state(problem), *lines, *self._new_frames()]
-        if events:
-            messages.append(self._message("events", events=events))
-        return messages
+        told = [*self._new_state(problem), *lines, *self._new_frames()]
+        return [*told, self._event("events", events=events)] if events else told
 
-    def _message(self, event: str, **facts: Any) -> Message:
-        return Message(event, {"run": self.name, **facts})
+    def _event(self, event: str, **facts: Any) -> ServerEvent:
+        return ServerEvent(event, {"run": self.name, **facts})
 
-    def _state(self, problem: str) -> list[Message]:
+    def _new_state(self, problem: str) -> list[ServerEvent]:
         """What the run is and how it stands, if that has changed."""
         settings = self.settings
         num_epochs = settings.get("num_epochs", 0)
@@ -109,31 +106,31 @@ class RunTail:
             "measure": measure_in(settings.get("world", "")),
             "num_epochs": num_epochs,
             "group": group_of(settings),
-            "state": "damaged" if problem else self._stands(num_epochs),
+            "state": "damaged" if problem else self._state_word(num_epochs),
             "problem": problem,
         }
-        if facts == self._told:
+        if facts == self._last_state:
             return []
-        self._told = facts
-        return [self._message("run", **facts)]
+        self._last_state = facts
+        return [self._event("run", **facts)]
 
-    def _stands(self, num_epochs: int) -> str:
+    def _state_word(self, num_epochs: int) -> str:
         state = state_of(self.folder.path, self._epoch, num_epochs)
         has_begun = self._metrics_end > 0
         return state if has_begun or state != "stopped" else "starting"
 
-    def _new_lines(self, *, cut_back: bool) -> list[Message]:
+    def _new_lines(self, *, cut_back: bool) -> list[ServerEvent]:
         """Lines of metrics. A resumed run has cut its file back: then all are told again."""
         shorter = _size(self.folder.metrics) < self._metrics_end
         again = self._metrics_end > 0 and (shorter or cut_back)
         if again:
-            self._forget()
+            self._start_over()
         found = read_lines(self.folder.metrics, self._metrics_end)
         self._metrics_end = found.position
         lines = [self._shown(line) for line in found.records]
         parts = [lines[at : at + LINES_AT_ONCE] for at in range(0, len(lines), LINES_AT_ONCE)]
-        reset = [self._message("reset")] if again else []
-        return reset + [self._message("lines", lines=part) for part in parts]
+        reset = [self._event("reset")] if again else []
+        return reset + [self._event("lines", lines=part) for part in parts]
 
     def _shown(self, line: dict[str, Any]) -> dict[str, Any]:
         """A line with the closed form beside what was counted."""
@@ -156,7 +153,7 @@ class RunTail:
         sent = 2 * counts.uploads * upload + counts.exchanges * exchange
         return {"expected": {**counts._asdict(), "bytes": sent}}
 
-    def _new_events(self) -> list[dict[str, Any]]:
+    def _read_events(self) -> list[dict[str, Any]]:
         try:
             found = read_lines(self.folder.events, self._events_end)
         except BadInput:  # told with the metrics, if it matters
@@ -164,14 +161,14 @@ class RunTail:
         self._events_end = found.position
         return found.records
 
-    def _new_frames(self) -> list[Message]:
+    def _new_frames(self) -> list[ServerEvent]:
         epochs = sorted(
             int(path.stem) for path in self.folder.frames.glob("*.npz") if path.stem.isdigit()
         )
         if set(epochs) <= set(self._frames):  # fewer: they are being deleted, which is no news
             return []
         self._frames = epochs
-        return [self._message("frames", epochs=epochs)]
+        return [self._event("frames", epochs=epochs)]
 
 
 def _size(path: Path) -> int:

@@ -9,44 +9,44 @@ import pytest
 from fmarl.engine.train import begin
 from fmarl.errors import BadInput
 from fmarl.web import run_registry as watched
-from fmarl.web.run_registry import Watched, require_places
+from fmarl.web.run_registry import RunRegistry, require_places
 from unit.engine.small_experiments import toy
 
 
 def test_runs_are_found_in_a_folder_below_it_and_where_they_are(tmp_path: Path):
     for name in ("a", "firl/seed-0", "firl/seed-1"):
         begin(toy(), tmp_path / name)
-    found = Watched([tmp_path])
-    found.news()
+    found = RunRegistry([tmp_path])
+    found.poll()
     assert sorted(found.runs) == ["a", "firl.seed-0", "firl.seed-1"]
-    alone = Watched([tmp_path / "a"])
-    alone.news()
+    alone = RunRegistry([tmp_path / "a"])
+    alone.poll()
     assert list(alone.runs) == ["a"]
 
 
 def test_names_fit_into_an_address_and_no_two_are_the_same(tmp_path: Path):
     for name in ("x/a b?", "y/a b?", "y/ä"):
         begin(toy(), tmp_path / name)
-    found = Watched([tmp_path / "x", tmp_path / "y"])
-    found.news()
+    found = RunRegistry([tmp_path / "x", tmp_path / "y"])
+    found.poll()
     assert sorted(found.runs) == ["_", "a_b_", "a_b_-2"]
     assert len({run.folder.path for run in found.runs.values()}) == 3
 
 
 def test_runs_come_and_go(tmp_path: Path):
-    found = Watched([tmp_path])
-    assert found.news() == []
+    found = RunRegistry([tmp_path])
+    assert found.poll() == []
     begin(toy(), tmp_path / "a")
-    assert [message.event for message in found.news()] == ["run"]
+    assert [message.name for message in found.poll()] == ["run"]
     shutil.rmtree(tmp_path / "a")
-    assert [(m.event, m.data) for m in found.news()] == [("gone", {"run": "a"})]
+    assert [(m.name, m.data) for m in found.poll()] == [("gone", {"run": "a"})]
     assert found.runs == {}
 
 
 def test_a_run_named_twice_is_one_run(tmp_path: Path):
     begin(toy(), tmp_path / "a")
-    found = Watched([tmp_path, tmp_path / "a"])
-    found.news()
+    found = RunRegistry([tmp_path, tmp_path / "a"])
+    found.poll()
     assert list(found.runs) == ["a"]
 
 
@@ -55,11 +55,11 @@ def test_of_too_many_the_newest_are_shown(tmp_path: Path, monkeypatch):
     for age, name in enumerate("abc"):
         begin(toy(), tmp_path / name)
         os.utime(tmp_path / name / "run.json", (age, age))
-    found = Watched([tmp_path])
-    found.news()
+    found = RunRegistry([tmp_path])
+    found.poll()
     assert sorted(found.runs) == ["b", "c"]
     begin(toy(), tmp_path / "d")
-    found.news()
+    found.poll()
     assert sorted(found.runs) == ["b", "c"]
 
 

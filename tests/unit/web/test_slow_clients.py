@@ -1,45 +1,42 @@
 """Who is cut off: the dead, not the slow."""
 
-from dataclasses import dataclass
+from asyncio import WriteTransport
 
-from fmarl.web.slow_clients import Patience
+from fmarl.web.slow_clients import StallTimer
 
 
-@dataclass(eq=False)
-class Connection:
-    waiting: int
-    aborted: bool = False
+class Connection(WriteTransport):
+    def __init__(self, waiting: int) -> None:
+        super().__init__()
+        self.waiting = waiting
 
     def get_write_buffer_size(self) -> int:
         return self.waiting
 
-    def abort(self) -> None:
-        self.aborted = True
-
 
 def test_who_takes_nothing_for_so_long_is_cut_off():
-    patience, dead = Patience(10.0), Connection(100)
-    assert [patience.look([dead], now) for now in (0.0, 5.0, 9.0)] == [[], [], []]
-    assert patience.look([dead], 10.0) == [dead]
+    timer, dead = StallTimer(10.0), Connection(100)
+    assert [timer.stalled([dead], now) for now in (0.0, 5.0, 9.0)] == [[], [], []]
+    assert timer.stalled([dead], 10.0) == [dead]
 
 
 def test_who_takes_a_little_is_not():
-    patience, slow = Patience(10.0), Connection(1000)
+    timer, slow = StallTimer(10.0), Connection(1000)
     for now in range(0, 100, 5):
         slow.waiting -= 1
-        assert patience.look([slow], float(now)) == []
+        assert timer.stalled([slow], float(now)) == []
 
 
 def test_who_has_nothing_waiting_is_not_however_long():
-    patience, idle = Patience(10.0), Connection(0)
-    assert [patience.look([idle], now) for now in (0.0, 50.0, 100.0)] == [[], [], []]
+    timer, idle = StallTimer(10.0), Connection(0)
+    assert [timer.stalled([idle], now) for now in (0.0, 50.0, 100.0)] == [[], [], []]
 
 
-def test_patience_starts_again_when_all_was_taken():
-    patience, viewer = Patience(10.0), Connection(100)
-    patience.look([viewer], 0.0)
+def test_the_time_starts_again_when_all_was_taken():
+    timer, viewer = StallTimer(10.0), Connection(100)
+    timer.stalled([viewer], 0.0)
     viewer.waiting = 0
-    patience.look([viewer], 5.0)
+    timer.stalled([viewer], 5.0)
     viewer.waiting = 100
-    assert patience.look([viewer], 12.0) == []
-    assert patience.look([viewer], 22.0) == [viewer]
+    assert timer.stalled([viewer], 12.0) == []
+    assert timer.stalled([viewer], 22.0) == [viewer]

@@ -13,8 +13,8 @@ import anyio.to_thread
 from fmarl import __version__
 from fmarl.records.events import EventCode
 from fmarl.records.strict_json import encode_line
-from fmarl.web.run_registry import Watched
-from fmarl.web.tail import Message
+from fmarl.web.run_registry import RunRegistry
+from fmarl.web.tail import ServerEvent
 
 LOOK_SECONDS = 0.5
 """Between two looks at the folders."""
@@ -25,21 +25,21 @@ RETRY_MILLISECONDS = 1000
 CHUNK_BYTES = 64 * 1024
 
 
-class Feed:
+class EventStream:
     """The log, and the task that adds to it."""
 
-    def __init__(self, watched: Watched) -> None:
-        self.watched = watched
+    def __init__(self, registry: RunRegistry) -> None:
+        self.registry = registry
         self._log: list[bytes] = []
         self._boot = secrets.token_hex(4)
         self._more = asyncio.Event()
         kinds = {code: {"words": code.words, "severity": code.severity} for code in EventCode}
-        self._add([Message("hello", {"version": __version__, "event_kinds": kinds})])
+        self._add([ServerEvent("hello", {"version": __version__, "event_kinds": kinds})])
 
     async def follow(self) -> None:
         """Look at the folders again and again, in a thread, until cancelled."""
         while True:
-            self._add(await anyio.to_thread.run_sync(self.watched.news))
+            self._add(await anyio.to_thread.run_sync(self.registry.poll))
             await asyncio.sleep(LOOK_SECONDS)
 
     async def events(self, last_id: str) -> AsyncIterator[bytes]:
@@ -53,11 +53,11 @@ class Feed:
             if chunk:
                 yield chunk
 
-    def _add(self, messages: Iterable[Message]) -> None:
-        for message in messages:
+    def _add(self, events: Iterable[ServerEvent]) -> None:
+        for event in events:
             number = f"{self._boot}-{len(self._log)}".encode()
-            event, data = message.event.encode(), encode_line(message.data)
-            self._log.append(b"id: %b\nevent: %b\ndata: %b\n" % (number, event, data))
+            name, data = event.name.encode(), encode_line(event.data)
+            self._log.append(b"id: %b\nevent: %b\ndata: %b\n" % (number, name, data))
         more, self._more = self._more, asyncio.Event()
         more.set()
 
