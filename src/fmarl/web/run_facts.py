@@ -3,16 +3,26 @@
 import shlex
 from typing import Any
 
+from fmarl.errors import BadInput
 from fmarl.federation.method import Method
 from fmarl.federation.run_labels import flat_settings, label_of
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.report.bound_curve import bound_of
 from fmarl.report.run_reader import read_recorded_run, recorded_method
+from fmarl.settings_io import parse_changes, with_changes
 from fmarl.theory import Problem
 from fmarl.topology import algebraic_connectivity, disagreement_left, from_edges
-from fmarl.web.road import road_facts
+from fmarl.worlds.registry import ROADS
+from fmarl.worlds.sumo import figure_eight, merge_options
+from fmarl.worlds.sumo.roads import Road, compiled_network, lane_shapes
 
 PRICES = ("upload_cost", "update_cost", "exchange_cost", "mixing_cost")
+PRESETS: dict[str, dict[str, Any]] = {
+    "figure-eight": figure_eight.PRESETS,
+    "merge": merge_options.PRESETS,
+}
+LANE_METRES = 3.2
+"""SUMO's width of a lane that is given none."""
 
 
 def about_run(folder: RunFolder, name: str) -> dict[str, Any]:
@@ -36,6 +46,37 @@ def about_run(folder: RunFolder, name: str) -> dict[str, Any]:
         "prices": {price: getattr(problem, price) for price in PRICES},
         "bound": bound_facts(folder, name),
     }
+
+
+def road_facts(settings: dict[str, Any]) -> dict[str, Any] | None:
+    """What the page draws a run's road from; None for a world without one."""
+    if settings.get("world") not in ROADS:
+        return None
+    options = _options(settings)
+    vehicle = getattr(options, "vehicle_type", None) or options.human_type
+    return {
+        "lanes": _lanes(options.road()),
+        "lane_metres": LANE_METRES,
+        "vehicle_metres": vehicle.length,
+        "speed_limit": options.speed_limit,
+        "step_seconds": options.step_seconds * getattr(options, "steps_per_action", 1),
+        "max_accel": options.max_accel,
+    }
+
+
+def _options(settings: dict[str, Any]) -> Any:
+    changes = parse_changes(settings.get("set", ()))
+    preset = PRESETS[settings["world"]][str(changes.pop("preset", "zju"))]
+    return with_changes(preset, changes)
+
+
+def _lanes(road: Road) -> list[list[list[float]]]:
+    """Centre lines; none if this machine can not compile the road that another one drove on."""
+    try:
+        shapes = lane_shapes(compiled_network(road))
+    except BadInput:
+        return []
+    return [shape.round(2).tolist() for shape in shapes.values()]
 
 
 def method_facts(method: Method, facts: dict[str, Any]) -> dict[str, Any]:

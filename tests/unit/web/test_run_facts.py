@@ -12,8 +12,7 @@ from fmarl.federation.method_file import completed, describe_method
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.records.run_folder import RunFolder
 from fmarl.topology import constant_weights, graph_from_text
-from fmarl.web.road import road_facts
-from fmarl.web.run_facts import about_run, method_facts
+from fmarl.web.run_facts import about_run, method_facts, road_facts
 from fmarl.worlds.registry import make_world
 from unit.engine.small_experiments import toy
 
