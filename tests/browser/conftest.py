@@ -1,4 +1,4 @@
-"""A real browser, real runs and real servers, shared by the tests of a file where they can be."""
+"""A real browser, real runs and real servers, shared by all tests of a worker where they can be."""
 
 import shutil
 import subprocess
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from browser.recordings import made_once, record_all
-from browser.viewer import Look, Serve, Start, Viewer
+from browser.recordings import record_all, shared_folder
+from browser.viewer import OpenTab, Serve, Start, Viewer
 from e2e.fmarl_command import fmarl_command
 from e2e.page import Page, served
 
@@ -28,7 +28,7 @@ WIDE = {"width": 1280, "height": 800}
 
 
 @pytest.fixture(scope="session")
-def program() -> str:
+def chromium_path() -> str:
     """Debian's Chromium; nothing is trained for tests that can not be run."""
     found = shutil.which("chromium")
     if found is None:
@@ -36,11 +36,12 @@ def program() -> str:
     return found
 
 
-# One per file: as long as Playwright runs, no other test of this process can start an event loop.
-@pytest.fixture(scope="module")
-def chromium(program: str) -> Iterator[Browser]:
+# Of this package and not of the session: as long as Playwright runs, no test of this process can
+# start an event loop of its own, and tests elsewhere do.
+@pytest.fixture(scope="package")
+def chromium(chromium_path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=ARGUMENTS)
         yield browser
         browser.close()
 
@@ -67,10 +68,10 @@ def start() -> Iterator[Start]:
         yield run
 
 
-# After `serve` and `start`: tabs are closed before what they look at ends, and complain of nothing.
+# After `serve` and `start`: tabs are closed before their server ends, so that none reports it.
 @pytest.fixture
-def look(chromium: Browser, serve: Serve, start: Start) -> Iterator[Look]:
-    """Opens tabs, each of a new visitor; in the end none of them may have complained."""
+def open_tab(chromium: Browser, serve: Serve, start: Start) -> Iterator[OpenTab]:
+    """Opens tabs, each of a new visitor; in the end none of them may have reported a problem."""
     viewers = []
 
     def visit(address: str, **wishes: Any) -> Viewer:
@@ -80,30 +81,30 @@ def look(chromium: Browser, serve: Serve, start: Start) -> Iterator[Look]:
 
     yield visit
     for viewer in viewers:
-        viewer.screens(1)  # what the browser has to say is heard only while it is spoken to
-        complaints = viewer.complaints
+        viewer.wait_frames(1)  # the browser's events are handled only while it is asked something
+        problems = viewer.problems
         viewer.page.context.close()
-        assert complaints == []
+        assert problems == []
 
 
 @pytest.fixture(scope="session")
-def recorded(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of all runs that are only looked at."""
-    with made_once(tmp_path_factory, "recorded") as place:
+    with shared_folder(tmp_path_factory, "recorded") as place:
         if not place.exists():
             record_all(place)
     return place
 
 
-@pytest.fixture(scope="module")
-def eight(recorded: Path) -> Iterator[Page]:
+@pytest.fixture(scope="session")
+def figure_eight(recorded: Path) -> Iterator[Page]:
     """Two seeds of FIRL_C and one run of FIRL_D on the Figure Eight."""
     with served(recorded / "eight") as page:
         yield page
 
 
-@pytest.fixture(scope="module")
-def others(recorded: Path) -> Iterator[Page]:
+@pytest.fixture(scope="session")
+def other_worlds(recorded: Path) -> Iterator[Page]:
     """A Merge, and a toy world without a road."""
     with served(recorded / "others") as page:
         yield page

@@ -26,7 +26,7 @@ TESTED = [0, 2, 4, 6]
 """Epochs of the runs on the Figure Eight that can be replayed."""
 
 
-def eight(together: MethodConfig, **changes: Any) -> Experiment:
+def on_figure_eight(together: MethodConfig, **changes: Any) -> Experiment:
     """Six epochs of 30 seconds on the Figure Eight, unless changed."""
     settings: dict[str, Any] = {
         "set": ("epoch_steps=300",),
@@ -44,20 +44,20 @@ def merge() -> Experiment:
     """Two epochs of 100 steps on the Merge."""
     short = ("epoch_steps=100", "warm_up_steps=400")
     together = MethodConfig(method="periodic")
-    return eight(together, world="merge", set=short, num_epochs=2, test_every=1)
+    return on_figure_eight(together, world="merge", set=short, num_epochs=2, test_every=1)
 
 
 def record_all(place: Path) -> None:
     """All runs that tests only look at: three of one world, and two of others."""
-    train(eight(CONSENSUS), place / "eight" / "consensus" / "seed-0")
-    train(eight(CONSENSUS, seed=1), place / "eight" / "consensus" / "seed-1")
-    train(eight(DECAY), place / "eight" / "decay")
+    train(on_figure_eight(CONSENSUS), place / "eight" / "consensus" / "seed-0")
+    train(on_figure_eight(CONSENSUS, seed=1), place / "eight" / "consensus" / "seed-1")
+    train(on_figure_eight(DECAY), place / "eight" / "decay")
     train(merge(), place / "others" / "merge")
     train(toy(together=DRAWN), place / "others" / "toy")
 
 
 @contextmanager
-def made_once(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
+def shared_folder(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
     """A folder that all workers of a test run share, held until its first user has filled it."""
     root = factory.getbasetemp()
     shared = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root

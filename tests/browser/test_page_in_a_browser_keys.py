@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.recordings import TESTED
-from browser.viewer import Look, Viewer
+from browser.viewer import OpenTab, Viewer
 from e2e.page import Page
 
 LAST_STEP = 299
@@ -26,8 +26,8 @@ FOCUSED = f"""() => {{
 
 
 @pytest.fixture
-def viewer(eight: Page, look: Look) -> Viewer:
-    return look(eight.address).open_with_a_run()
+def viewer(figure_eight: Page, open_tab: OpenTab) -> Viewer:
+    return open_tab(figure_eight.address).open_run()
 
 
 def test_tab_leads_to_every_control_and_each_shows_where_it_is(viewer: Viewer):
@@ -49,39 +49,39 @@ def test_the_whole_tour_goes_by_keys_alone(viewer: Viewer):
     press(" ")
     expect(play).to_have_accessible_name("Play")
     press("Home")
-    viewer.until_says("road", f"epoch {TESTED[-1]}, step 0")
+    viewer.wait_for_text("road", f"epoch {TESTED[-1]}, step 0")
     press("ArrowRight")
     press("ArrowRight")
-    viewer.until_says("road", "step 2")
+    viewer.wait_for_text("road", "step 2")
     press("ArrowLeft")
-    viewer.until_says("road", "step 1")
+    viewer.wait_for_text("road", "step 1")
     press("End")
-    viewer.until_says("road", f"step {LAST_STEP}")
+    viewer.wait_for_text("road", f"step {LAST_STEP}")
     press("Shift+ArrowLeft")
-    viewer.until_says("road", f"epoch {TESTED[-2]}, step 0")
+    viewer.wait_for_text("road", f"epoch {TESTED[-2]}, step 0")
     expect(follow).to_have_attribute("aria-pressed", "false")
     press("Shift+ArrowLeft")
-    viewer.until_says("road", f"epoch {TESTED[-3]}, step 0")
+    viewer.wait_for_text("road", f"epoch {TESTED[-3]}, step 0")
     press("Shift+ArrowRight")
-    viewer.until_says("road", f"epoch {TESTED[-2]}, step 0")
+    viewer.wait_for_text("road", f"epoch {TESTED[-2]}, step 0")
     press("f")
-    viewer.until_says("road", f"epoch {TESTED[-1]}, step 0")
+    viewer.wait_for_text("road", f"epoch {TESTED[-1]}, step 0")
     expect(follow).to_have_attribute("aria-pressed", "true")
     before = viewer.picture("road")
     press(" ")
-    viewer.until_moved("road", before)
+    viewer.wait_for_change("road", before)
 
 
 def test_a_run_is_chosen_compared_and_hidden_by_keys(viewer: Viewer):
     viewer.look_button("decay").focus()
     viewer.page.keyboard.press("Enter")
-    viewer.until_says("road", "FIRL_D")
+    viewer.wait_for_text("road", "FIRL_D")
     viewer.compare_button("consensus.seed-1").focus()
     viewer.page.keyboard.press(" ")
-    viewer.until_says("road", "; FIRL_C")
+    viewer.wait_for_text("road", "; FIRL_C")
     viewer.row("decay").get_by_role("checkbox").focus()
     viewer.page.keyboard.press(" ")
-    viewer.until("() => !document.getElementById('curves').ariaLabel.includes('FIRL_D')")
+    viewer.wait_for("() => !document.getElementById('curves').ariaLabel.includes('FIRL_D')")
     expect(viewer.page.locator("#play")).to_have_accessible_name("Pause")  # it plays on
 
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.recordings import TESTED, frames_of, normalised_speed
-from browser.viewer import Look, Viewer
+from browser.viewer import OpenTab, Viewer
 from e2e.page import Page
 
 CONSENSUS, DECAY = "consensus.seed-0", "decay"
@@ -18,9 +18,9 @@ PIXELS = 0.6
 
 
 @pytest.fixture
-def viewer(eight: Page, look: Look) -> Viewer:
+def viewer(figure_eight: Page, open_tab: OpenTab) -> Viewer:
     """Looks at the first run of FIRL_C."""
-    viewer = look(eight.address).open_with_a_run()
+    viewer = open_tab(figure_eight.address).open_run()
     viewer.look_at(CONSENSUS)
     return viewer
 
@@ -32,12 +32,12 @@ def record(recorded: Path) -> Path:
 
 
 def test_vehicles_move_while_it_plays_and_stand_while_it_is_paused(viewer: Viewer):
-    viewer.until_moved("road", viewer.picture("road"))
+    viewer.wait_for_change("road", viewer.picture("road"))
     viewer.pause()
-    assert viewer.stands_still("road")
+    assert viewer.is_still("road")
     before = viewer.picture("road")
     viewer.page.locator("#play").click()
-    viewer.until_moved("road", before)
+    viewer.wait_for_change("road", before)
 
 
 def test_what_is_said_of_the_road_is_what_the_record_has(viewer: Viewer, record: Path):
@@ -45,7 +45,8 @@ def test_what_is_said_of_the_road_is_what_the_record_has(viewer: Viewer, record:
         frame = frames_of(record, epoch)[step]
         viewer.scrub(TESTED, epoch, step)
         said = re.fullmatch(
-            rf"FIRL_C .*: (\d+) vehicles, NAS (.+), epoch {epoch}, step {step}", viewer.says("road")
+            rf"FIRL_C .*: (\d+) vehicles, NAS (.+), epoch {epoch}, step {step}",
+            viewer.text_of("road"),
         )
         assert said is not None
         assert int(said[1]) == np.isfinite(frame[:, 0]).sum()
@@ -94,17 +95,17 @@ def test_scrubbing_moves_the_vehicles_and_the_clock(viewer: Viewer):
 
 def test_two_runs_are_compared_side_by_side_on_one_clock(viewer: Viewer):
     viewer.compare_button(DECAY).click()
-    viewer.until_says("road", "; FIRL_D")
-    viewer.until(BOTH_STEP)
+    viewer.wait_for_text("road", "; FIRL_D")
+    viewer.wait_for(BOTH_STEP)
     halves = halves_of(viewer)
-    viewer.until(HALVES_MOVED, halves)
+    viewer.wait_for(HALVES_MOVED, halves)
     viewer.pause()
-    consensus, decay = viewer.says("road").split("; ")
+    consensus, decay = viewer.text_of("road").split("; ")
     assert consensus.split(", ")[-2:] == decay.split(", ")[-2:]  # epoch and step
 
     viewer.compare_button(DECAY).click()
-    viewer.until("() => !document.getElementById('road').ariaLabel.includes(';')")
-    assert "FIRL_D" not in viewer.says("road")
+    viewer.wait_for("() => !document.getElementById('road').ariaLabel.includes(';')")
+    assert "FIRL_D" not in viewer.text_of("road")
 
 
 BOTH_STEP = "() => document.getElementById('road').ariaLabel.split(', step ').length === 3"
@@ -123,15 +124,15 @@ def halves_of(viewer: Viewer) -> list[str]:
     return [viewer.page.evaluate(HALF, number) for number in (0, 1)]
 
 
-def test_the_merge_is_drawn_whole(others: Page, look: Look, recorded: Path):
-    viewer = look(others.address).open_with_a_run()
+def test_the_merge_is_drawn_whole(other_worlds: Page, open_tab: OpenTab, recorded: Path):
+    viewer = open_tab(other_worlds.address).open_run()
     viewer.look_at("merge")
-    viewer.until_says("road", "vehicles, NAS")
-    viewer.until_moved("road", viewer.picture("road"))
+    viewer.wait_for_text("road", "vehicles, NAS")
+    viewer.wait_for_change("road", viewer.picture("road"))
     viewer.pause()
     viewer.scrub([0, 1, 2], 2, 50)
     present = np.isfinite(frames_of(recorded / "others" / "merge", 2)[50, :, 0]).sum()
-    assert f": {present} vehicles" in viewer.says("road")
+    assert f": {present} vehicles" in viewer.text_of("road")
     right, down = np.array(viewer.drawn_vehicles()).T
     width, height = viewer.page.evaluate("() => [road.width, road.height]")
     assert len(right) >= present  # some of them twice, in the closer look
@@ -141,11 +142,11 @@ def test_the_merge_is_drawn_whole(others: Page, look: Look, recorded: Path):
     assert np.ptp(right[first]) > width / 2
 
 
-def test_with_less_motion_wanted_nothing_moves_by_itself(eight: Page, look: Look):
-    viewer = look(eight.address, reduced_motion="reduce").open_with_a_run()
-    assert viewer.stands_still("road")
-    assert viewer.stands_still("graph")
+def test_with_less_motion_wanted_nothing_moves_by_itself(figure_eight: Page, open_tab: OpenTab):
+    viewer = open_tab(figure_eight.address, reduced_motion="reduce").open_run()
+    assert viewer.is_still("road")
+    assert viewer.is_still("graph")
     expect(viewer.page.locator("#play")).to_be_disabled()
     before = viewer.picture("road")
     viewer.page.keyboard.press("End")
-    viewer.until_moved("road", before)
+    viewer.wait_for_change("road", before)

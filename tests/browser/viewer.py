@@ -1,4 +1,4 @@
-"""Somebody who looks at the page: a tab of a real browser, and everything it complained about."""
+"""A tab of a real browser that shows the page, and every problem that it reports."""
 
 import re
 import subprocess
@@ -17,22 +17,22 @@ from playwright.sync_api import (
 
 from e2e.page import Page
 
-PATIENCE_MS = 60_000
+TIMEOUT_MS = 60_000
 """Machines are shared: this long means never."""
-STAND_STILL = 30
+STILL_FRAMES = 30
 """Pictures of the screen for which something that stands must not change."""
-UNTIL = """arg => new Promise((met, missed) => {
+WAIT_FOR = """arg => new Promise((met, missed) => {
   const holds = %s;
   const late = performance.now() + %d;
-  const look = () => {
+  const check = () => {
     if (holds(arg)) met();
     else if (performance.now() > late) missed(new Error(document.body.innerText));
-    else requestAnimationFrame(look);
+    else requestAnimationFrame(check);
   };
-  look();
+  check();
 })"""
 """Playwright's own waiting evaluates a string in the page, which the page's policy forbids."""
-NOTE_VEHICLES = """(() => {
+RECORD_VEHICLES = """(() => {
   const ours = CanvasRenderingContext2D.prototype;
   const { clearRect, roundRect } = ours;
   window.drawnVehicles = [];
@@ -63,68 +63,68 @@ COUNT_PIXELS = """([id, colour]) => {
 
 
 class Viewer:
-    """One tab. Everything that a page should not do is collected in `complaints`."""
+    """One tab. Everything that a page should not do is collected in `problems`."""
 
     def __init__(self, context: BrowserContext, address: str) -> None:
-        context.set_default_timeout(PATIENCE_MS)
-        expect.set_options(timeout=PATIENCE_MS)
+        context.set_default_timeout(TIMEOUT_MS)
+        expect.set_options(timeout=TIMEOUT_MS)
         self.address = address
-        self.complaints: list[str] = []
-        self.asked: list[str] = []
+        self.problems: list[str] = []
+        self.requests: list[str] = []
         """Addresses of everything that was loaded."""
         self.page = context.new_page()
-        self.page.add_init_script(NOTE_VEHICLES)
-        self.page.on("console", self._hear)
-        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        self.page.on("request", self._note)
-        self.page.on("requestfailed", self._note_failure)
-        self.page.on("response", self._note_refusal)
+        self.page.add_init_script(RECORD_VEHICLES)
+        self.page.on("console", self._on_console)
+        self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        self.page.on("request", self._on_request)
+        self.page.on("requestfailed", self._on_failure)
+        self.page.on("response", self._on_response)
 
-    def _hear(self, message: ConsoleMessage) -> None:
+    def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            self.complaints.append(f"console: {message.text}")
+            self.problems.append(f"console: {message.text}")
 
-    def _note(self, request: Request) -> None:
-        self.asked.append(request.url)
+    def _on_request(self, request: Request) -> None:
+        self.requests.append(request.url)
         if urlsplit(request.url).netloc != urlsplit(self.address).netloc:
-            self.complaints.append(f"left the machine: {request.url}")
+            self.problems.append(f"left the machine: {request.url}")
 
-    def _note_failure(self, request: Request) -> None:
+    def _on_failure(self, request: Request) -> None:
         if request.failure != "net::ERR_ABORTED":  # the tab itself, when it loads anew
-            self.complaints.append(f"failed: {request.url}: {request.failure}")
+            self.problems.append(f"failed: {request.url}: {request.failure}")
 
-    def _note_refusal(self, response: Response) -> None:
+    def _on_response(self, response: Response) -> None:
         if response.status >= 400:
-            self.complaints.append(f"refused: {response.url}: {response.status}")
+            self.problems.append(f"refused: {response.url}: {response.status}")
 
     def open(self) -> "Viewer":
         """Go to the page, and wait for nothing but its markup and its scripts."""
         self.page.goto(self.address)
         return self
 
-    def open_with_a_run(self) -> "Viewer":
+    def open_run(self) -> "Viewer":
         """Go to the page, and wait until it shows a run; a road with vehicles if it has one."""
         self.open()
-        self.until("() => document.documentElement.dataset.ready === '1'")
-        self.until(
+        self.wait_for("() => document.documentElement.dataset.ready === '1'")
+        self.wait_for(
             "() => document.body.dataset.road === 'false'"
             " || document.getElementById('road').ariaLabel.includes(', step ')"
         )
         return self
 
-    def until(self, condition: str, arg: Any = None) -> None:
-        """Wait until a JavaScript function of `arg` is true; asked at each paint."""
-        self.page.evaluate(UNTIL % (condition, PATIENCE_MS), arg)
+    def wait_for(self, condition: str, arg: Any = None) -> None:
+        """Wait until a JavaScript function of `arg` is true; checked at each paint."""
+        self.page.evaluate(WAIT_FOR % (condition, TIMEOUT_MS), arg)
 
-    def until_says(self, element: str, words: str) -> None:
+    def wait_for_text(self, element: str, words: str) -> None:
         """Wait until an element, or what is said of a canvas, contains these words."""
-        self.until(
+        self.wait_for(
             "([id, words]) => { const found = document.getElementById(id);"
             " return (found.ariaLabel ?? found.innerText).includes(words); }",
             [element, words],
         )
 
-    def screens(self, count: int) -> None:
+    def wait_frames(self, count: int) -> None:
         """Wait until the screen was painted so many times."""
         self.page.evaluate(
             "left => new Promise((done) => {"
@@ -134,22 +134,22 @@ class Viewer:
 
     def picture(self, canvas: str) -> str:
         """Every pixel of a canvas, as text to compare; everything asked for before is drawn."""
-        self.screens(2)
+        self.wait_frames(2)
         return self.page.evaluate("id => document.getElementById(id).toDataURL()", canvas)
 
-    def until_moved(self, canvas: str, before: str) -> None:
+    def wait_for_change(self, canvas: str, before: str) -> None:
         """Wait until a canvas does not look as it did before."""
-        self.until(
+        self.wait_for(
             "([id, before]) => document.getElementById(id).toDataURL() !== before", [canvas, before]
         )
 
-    def stands_still(self, canvas: str) -> bool:
+    def is_still(self, canvas: str) -> bool:
         """Whether a canvas stays as it is, for as long as everything that moves would have."""
         before = self.picture(canvas)
-        self.screens(STAND_STILL)
+        self.wait_frames(STILL_FRAMES)
         return self.picture(canvas) == before
 
-    def says(self, element: str) -> str:
+    def text_of(self, element: str) -> str:
         """What is said of a canvas to who does not see it, or the text of an element."""
         found = self.page.locator(f"#{element}")
         return found.get_attribute("aria-label") or found.inner_text()
@@ -169,7 +169,7 @@ class Viewer:
 
     def drawn_vehicles(self) -> list[list[float]]:
         """Where vehicles were drawn last, in pixels of the canvas, in the order of drawing."""
-        self.screens(2)
+        self.wait_frames(2)
         return self.page.evaluate("() => window.drawnVehicles")
 
     def row(self, run: str) -> Locator:
@@ -178,7 +178,7 @@ class Viewer:
 
     def look_button(self, run: str) -> Locator:
         """What puts a run into focus; its name also says how far it is."""
-        return self.row(run).get_by_role("button", name="Look at")
+        return self.row(run).get_by_role("button", name="OpenTab at")
 
     def compare_button(self, run: str) -> Locator:
         """What puts a run beside the one in focus, and takes it away again."""
@@ -199,12 +199,12 @@ class Viewer:
     def scrub(self, recorded: Sequence[int], epoch: int, step: int) -> None:
         """Drag both sliders: to one of the recorded epochs, then to a step of it."""
         self.page.locator("#epoch").fill(str(recorded.index(epoch)))
-        self.until_says("road", f"epoch {epoch}, ")
+        self.wait_for_text("road", f"epoch {epoch}, ")
         self.page.locator("#step").fill(str(step))
-        self.until_says("road", f"epoch {epoch}, step {step}")
+        self.wait_for_text("road", f"epoch {epoch}, step {step}")
 
 
-Look = Callable[..., Viewer]
+OpenTab = Callable[..., Viewer]
 """Opens a tab on an address, for a visitor with these wishes."""
 Serve = Callable[..., Page]
 """Serves the page with these words after `fmarl watch`."""
