@@ -62,8 +62,7 @@ class ChildProcess:
         if self.process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
-            self.process.wait()
-        return self.process.returncode
+        return self.process.wait()
 
     def kill(self) -> None:
         """End the child and all it has started, and give back what we hold of it."""
