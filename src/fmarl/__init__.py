@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from fmarl.algorithms.trpo import TRPOConfig
     from fmarl.engine.experiment import Experiment
     from fmarl.engine.train import Run, resume, train
-    from fmarl.federation.method import Method, make_method
+    from fmarl.federation.make_method import make_method
+    from fmarl.federation.method import Method
     from fmarl.federation.recipes import MethodConfig
 
 __version__ = "0.1.0"
@@ -29,7 +30,7 @@ _HOMES = {
     "Run": "fmarl.engine.train",
     "TACConfig": "fmarl.algorithms.tac",
     "TRPOConfig": "fmarl.algorithms.trpo",
-    "make_method": "fmarl.federation.method",
+    "make_method": "fmarl.federation.make_method",
     "resume": "fmarl.engine.train",
     "train": "fmarl.engine.train",
 }

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fmarl.federation.ledger import MessageSizes, after_slot, bytes_sent, empty_ledger
-from fmarl.federation.method import Method, make_method
+from fmarl.federation.make_method import make_method
+from fmarl.federation.method import Method
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 from fmarl.theory import Problem, overheads
 from fmarl.theory import corrected_bounds as corrected

@@ -35,7 +35,7 @@ LATER: dict[str, Any] = {
 def describe_method(method: Method, total_updates: int, updates_per_epoch: int) -> dict[str, Any]:
     """A method as plain data, which `read_method` takes.
 
-    >>> from fmarl.federation.method import make_method
+    >>> from fmarl.federation.make_method import make_method
     >>> read_method(describe_method(make_method(2, sync_period=3), 30, 6)).local_updates.tolist()
     [[3, 3]]
     """

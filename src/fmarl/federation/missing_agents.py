@@ -21,7 +21,7 @@ def without(method: Method, agents: Collection[int]) -> Method:
     They count as a step of zero, or with `renormalise` not at all. Unlike in a method that is made,
     there may be a period in which nobody learns: the others' τ_i may all be 0 in it.
 
-    >>> from fmarl.federation.method import make_method
+    >>> from fmarl.federation.make_method import make_method
     >>> without(make_method(3, sync_period=2), {1}).local_updates.tolist()
     [[2, 0, 2]]
     """

@@ -12,7 +12,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fmarl.errors import BadInput, require
-from fmarl.federation.method import TOLERATING, Method, make_method
+from fmarl.federation.make_method import TOLERATING, make_method
+from fmarl.federation.method import Method
 from fmarl.federation.parse import read_attack, read_local_updates, read_mixing, read_range
 from fmarl.theory import exponential_decay
 

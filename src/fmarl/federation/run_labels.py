@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fmarl.federation.method import TOLERATING
+from fmarl.federation.make_method import TOLERATING
 from fmarl.federation.recipes import METHODS
 
 Settings = Mapping[str, Any]

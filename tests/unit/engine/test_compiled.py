@@ -10,7 +10,7 @@ from fmarl.algorithms.algorithm import Transitions
 from fmarl.engine.compiled import expected_gradient_norm, make_program
 from fmarl.engine.engine import transitions_of
 from fmarl.engine.experiment import Experiment
-from fmarl.federation.method import make_method
+from fmarl.federation.make_method import make_method
 from fmarl.rollout.batch import empty_batch
 from fmarl.worlds.world import WorldSpec
 from unit.engine.small_experiments import toy

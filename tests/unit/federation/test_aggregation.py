@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from fmarl.errors import BadInput
 from fmarl.federation.aggregation import aggregate_rows, aggregate_tree
-from fmarl.federation.method import Method, make_method
+from fmarl.federation.make_method import make_method
+from fmarl.federation.method import Method
 from oracles.slots import average_groups
 
 AGENTS = 7

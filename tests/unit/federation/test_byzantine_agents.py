@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.federation.method import ROBUST, Method, make_method
+from fmarl.federation.make_method import ROBUST, make_method
+from fmarl.federation.method import Method
 from fmarl.federation.parse import read_attack
 from fmarl.federation.robust import attacked
 from unit.federation.toy_learner import rows_of, run

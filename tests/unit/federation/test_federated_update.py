@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmarl.federation.delayed import InFlight, delayed_update
-from fmarl.federation.method import make_method
+from fmarl.federation.make_method import make_method
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.federation.update import federated_update, make_stages, neighbours
 from fmarl.reproduce import paper

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmarl.federation.ledger import after_slot, empty_ledger
-from fmarl.federation.method import Method, make_method
+from fmarl.federation.make_method import make_method
+from fmarl.federation.method import Method
 from fmarl.federation.method_file import describe_method, read_method
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 from fmarl.topology import chebyshev_weights, ring

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from fmarl.errors import BadInput
 from fmarl.federation.ledger import after_slot, empty_ledger
-from fmarl.federation.method import Method, make_method
+from fmarl.federation.make_method import make_method
+from fmarl.federation.method import Method
 from fmarl.federation.missing_agents import cut_links, without
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.topology import constant_weights, ring

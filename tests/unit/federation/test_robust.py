@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from fmarl.errors import BadInput
 from fmarl.federation.aggregation import aggregate_rows
-from fmarl.federation.method import make_method
+from fmarl.federation.make_method import make_method
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.federation.robust import CLIPPINGS, COMBINE, centred_clip, krum, median, trimmed
 from oracles.robust import slow_centred_clip, slow_krum, slow_median, slow_trimmed

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from fmarl.engine.train import begin, train
-from fmarl.federation.method import Method, make_method
+from fmarl.federation.make_method import make_method
+from fmarl.federation.method import Method
 from fmarl.federation.method_file import completed, describe_method
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.records.run_folder import RunFolder
