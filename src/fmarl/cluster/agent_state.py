@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fmarl.engine.compiled import Program
-from fmarl.federation.row_ops import stacked, unstacked
-from fmarl.federation.update import TrainState
+from fmarl.federation.update import TrainState, stacked, unstacked
 
 Arrays = dict[str, np.ndarray]
 SHARED = "shared"

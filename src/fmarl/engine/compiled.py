@@ -20,7 +20,8 @@ from fmarl.federation.aggregation import aggregate_rows, aggregate_tree
 from fmarl.federation.delayed import nothing_in_flight
 from fmarl.federation.ledger import MessageSizes
 from fmarl.federation.method import Method
-from fmarl.federation.update import LocalLearner, Stages, TrainState, make_stages
+from fmarl.federation.stages import make_stages
+from fmarl.federation.update import LocalLearner, Stages, TrainState
 from fmarl.rollout.seeds import derived_seed
 
 FLOAT_BYTES = 4

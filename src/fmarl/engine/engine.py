@@ -17,8 +17,8 @@ from fmarl.engine.compiled import Program, keep_compiled_programs, learning_keys
 from fmarl.engine.experiment import Experiment
 from fmarl.federation.method import Method
 from fmarl.federation.missing_agents import without
-from fmarl.federation.row_ops import IN_ORDER, stacked, unstacked
-from fmarl.federation.update import TrainState, federated_update
+from fmarl.federation.row_ops import IN_ORDER
+from fmarl.federation.update import TrainState, federated_update, stacked, unstacked
 from fmarl.rollout.batch import Batch, Snapshot, columns_of
 from fmarl.rollout.policy import Policy, PolicyParameters
 from fmarl.rollout.pool import WorldPool

@@ -6,13 +6,11 @@ zero. Past that, agents are mapped together and a matrix product takes over: fas
 depend on the machine and on how many there are.
 """
 
-from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float
 
@@ -44,20 +42,6 @@ def all_finite(tree: Any) -> Bool[Array, ""]:
     """Whether one agent's numbers are all finite."""
     leaves = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.floating)]
     return reduce(jnp.logical_and, [jnp.isfinite(leaf).all() for leaf in leaves])
-
-
-def stacked(trees: Sequence[Any]) -> Any:
-    """Trees of all agents as one, the agents in front; in NumPy, for half of it is never used."""
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
-
-
-def unstacked(tree: Any, agents: int, axis: int = 0) -> list[Any]:
-    """A tree for each agent, from one in which agents are an axis of every leaf; copies nothing."""
-    leaves, structure = jax.tree.flatten(tree)
-    in_front = [np.moveaxis(np.asarray(leaf), axis, 0) for leaf in leaves]
-    return [
-        jax.tree.unflatten(structure, [leaf[agent] for leaf in in_front]) for agent in range(agents)
-    ]
 
 
 def flat_rows(tree: Any) -> Rows:

@@ -1,7 +1,6 @@
 """One federated update of all agents: the whole method on one screen."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -10,21 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fmarl.federation.aggregation import aggregate_rows
-from fmarl.federation.delayed import InFlight, delayed_update
+from fmarl.federation.delayed import InFlight
 from fmarl.federation.method import Method
 from fmarl.federation.robust import attacked
-from fmarl.federation.row_ops import (
-    IN_ORDER,
-    Row,
-    Rows,
-    all_finite,
-    combine_rows,
-    flat_rows,
-    like_rows,
-    stacked,
-    unstacked,
-)
+from fmarl.federation.row_ops import IN_ORDER, Row, Rows, all_finite, combine_rows
 
 
 class TrainState(eqx.Module):
@@ -64,7 +52,7 @@ class LocalResult(NamedTuple):
 
 
 class Stages(NamedTuple):
-    """What happens in a slot, each a compiled program of its own.
+    """What happens in a slot, each a compiled program of its own (`stages.py` makes them).
 
     `learn` and `mix` are for one agent: here they are called once per agent, and on a cluster every
     agent calls them in its own process. The same program gives the same bits; compiled together
@@ -89,24 +77,6 @@ class Stages(NamedTuple):
     """Memories with the average of what they share."""
     deliver: Callable[..., tuple[Rows, InFlight]]
     """`(method, mail, parameters, steps, update_count)`: with delays, instead of an average."""
-
-
-def make_stages(learner: LocalLearner) -> Stages:
-    """The stages of an algorithm's slots, compiled when first called."""
-    return Stages(
-        learn=jax.jit(partial(learn, learner), donate_argnums=3),
-        learn_all=jax.jit(
-            jax.vmap(partial(learn, learner), in_axes=(None, 0, 0, 0, 1, None, None)),
-            donate_argnums=3,
-        ),
-        mix=jax.jit(mix),
-        mix_all=jax.jit(_mix_all),
-        move=jax.jit(move),
-        average=jax.jit(aggregate_rows),
-        shared=jax.jit(partial(shared_rows, learner)),
-        adopt=jax.jit(partial(adopted, learner), donate_argnums=0),
-        deliver=jax.jit(delayed_update),
-    )
 
 
 def federated_update(
@@ -183,27 +153,6 @@ def _finished(
     return stages.average(method, period, rows), stages.adopt(memory, averaged), None
 
 
-def shared_rows(learner: LocalLearner, memories: Any) -> Rows | None:
-    """What is averaged of memories, one row per agent."""
-    shared = _shared(learner, memories)
-    return flat_rows(shared) if shared else None
-
-
-def adopted(learner: LocalLearner, memories: Any, rows: Rows | None) -> Any:
-    """Memories in which the rows that `shared_rows` gave are replaced by these."""
-    if rows is None:
-        return memories
-    averaged = iter(like_rows(_shared(learner, memories), rows))
-    return learner.merge_memory(memories, lambda tree: next(averaged))
-
-
-def _shared(learner: LocalLearner, memories: Any) -> list[Any]:
-    """The parts of memories that an average would be taken of."""
-    shared: list[Any] = []
-    learner.merge_memory(memories, lambda tree: shared.append(tree) or tree)
-    return shared
-
-
 def learn(
     learner: LocalLearner,
     method: Method,
@@ -243,18 +192,23 @@ def mix(weights: Float[Array, " neighbour"], rows: Float[Array, "neighbour param
     return combine_rows(weights[None], rows)[0]
 
 
-def _mix_all(method: Method, rows: Rows) -> Rows:
-    return jax.lax.fori_loop(
-        0,
-        len(method.mixing),
-        lambda round_, rows: combine_rows(jnp.asarray(method.mixing)[round_], rows),
-        rows,
-    )
-
-
 def move(method: Method, parameters: Any, steps: Any) -> Any:
     """Parameters after a step: the row of one agent, or the rows of all.
 
     Paper: Eq. (16).  θ_i ← θ_i − η g_i
     """
     return parameters - method.learning_rate * steps
+
+
+def stacked(trees: Sequence[Any]) -> Any:
+    """Trees of all agents as one, the agents in front; in NumPy, for half of it is never used."""
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
+
+
+def unstacked(tree: Any, agents: int, axis: int = 0) -> list[Any]:
+    """A tree for each agent, from one in which agents are an axis of every leaf; copies nothing."""
+    leaves, structure = jax.tree.flatten(tree)
+    in_front = [np.moveaxis(np.asarray(leaf), axis, 0) for leaf in leaves]
+    return [
+        jax.tree.unflatten(structure, [leaf[agent] for leaf in in_front]) for agent in range(agents)
+    ]

@@ -8,7 +8,8 @@ import pytest
 from fmarl.federation.delayed import InFlight, delayed_update
 from fmarl.federation.make_method import make_method
 from fmarl.federation.recipes import MethodConfig, make_from_config
-from fmarl.federation.update import federated_update, make_stages, neighbours
+from fmarl.federation.stages import make_stages
+from fmarl.federation.update import federated_update, neighbours
 from fmarl.reproduce import paper
 from fmarl.theory import exponential_decay
 from fmarl.topology import complete, constant_weights, ring

@@ -7,7 +7,8 @@ import numpy as np
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.federation.delayed import nothing_in_flight
 from fmarl.federation.method import Method
-from fmarl.federation.update import LocalLearner, TrainState, federated_update, make_stages
+from fmarl.federation.stages import make_stages
+from fmarl.federation.update import LocalLearner, TrainState, federated_update
 from oracles.slots import bumpy_gradient
 
 ADAM = optimiser("adam")
