@@ -6,11 +6,10 @@ import pytest
 
 from fmarl.launch.on_this_machine import LocalLauncher
 from fmarl.reproduce.methods import sample_run
-from fmarl.reproduce.open_choices import Choices
 from fmarl.reproduce.results import read_results
 from fmarl.reproduce.run_plan import Task
 from fmarl.reproduce.run_queue import ReproductionQueue
-from fmarl.reproduce.study import LENGTHS, Study
+from fmarl.reproduce.study import LENGTHS, Choices, Study
 
 HOPELESS = Choices(optimiser="sgd", learning_rate=1e30)
 SHORT = LENGTHS["smoke"]._replace(num_epochs=3, test_every=3)

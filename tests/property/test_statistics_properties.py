@@ -11,10 +11,11 @@ from fmarl.report.statistics import (
     area_under_curve,
     bootstrap_interval,
     iqm,
-    paired_difference,
     probability_of_improvement,
+    seed_interval,
     time_to_level,
 )
+from fmarl.reproduce.verdicts import Comparison, decide
 
 # Steps of 1/8 up to 1000: float64 adds such scores exactly, so laws may be exact as well.
 scores = st.integers(-8000, 8000).map(lambda eighths: eighths / 8)
@@ -59,11 +60,30 @@ def test_more_confidence_never_narrows_an_interval(values, statistic, confidence
     assert lower <= low <= high <= higher
 
 
+@given(values=groups, shift=scores, scale=st.sampled_from([0.25, 1.0, 3.0]))
+def test_an_interval_over_seeds_holds_its_value_and_moves_with_its_values(values, shift, scale):
+    plain = seed_interval(values)
+    assert plain.low <= plain.value <= plain.high
+    moved = seed_interval([scale * value + shift for value in values])
+    assert_close(moved, Interval(*(scale * number + shift for number in plain)))
+
+
+@given(values=groups, random=st.randoms(use_true_random=False))
+def test_the_order_of_seeds_changes_no_interval_over_seeds(values, random):
+    assert_close(seed_interval(random.sample(values, len(values))), seed_interval(values))
+
+
+def difference(ours: dict[int, float], theirs: dict[int, float]) -> Interval:
+    """Of two methods by seed, as claims are decided."""
+    scores = {"ours": ours, "theirs": theirs}
+    return decide(Comparison("ours", "theirs", "final"), lambda name, _: scores[name]).effect
+
+
 @given(ours=by_seed, theirs=by_seed)
 def test_swapping_sides_negates_a_difference_to_the_bit(ours, theirs):
     assume(len(ours.keys() & theirs.keys()) > 1)
-    value, low, high = paired_difference(ours, theirs)
-    assert paired_difference(theirs, ours) == Interval(-value, -high, -low)
+    value, low, high = difference(ours, theirs)
+    assert difference(theirs, ours) == Interval(-value, -high, -low)
     assert low <= value <= high
 
 
@@ -71,13 +91,13 @@ def test_swapping_sides_negates_a_difference_to_the_bit(ours, theirs):
 def test_the_order_in_which_seeds_were_run_changes_no_difference(ours, theirs, random):
     assume(len(ours.keys() & theirs.keys()) > 1)
     shuffled = dict(random.sample(list(ours.items()), len(ours)))
-    assert paired_difference(shuffled, theirs) == paired_difference(ours, theirs)
+    assert difference(shuffled, theirs) == difference(ours, theirs)
 
 
 @given(ours=by_seed)
 def test_a_seed_that_only_one_side_has_plays_no_part(ours):
     theirs = dict.fromkeys(ours, 0.0)
-    assert paired_difference({**ours, 99: 1e6}, theirs) == paired_difference(ours, theirs)
+    assert difference({**ours, 99: 1e6}, theirs) == difference(ours, theirs)
 
 
 @given(ours=with_infinity, theirs=with_infinity)

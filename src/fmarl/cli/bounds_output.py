@@ -139,7 +139,7 @@ def show_paper_table(*, as_json: bool) -> int:
 
 def draw_against(setting: Setting, axis: Axis, path: Path) -> None:
     """Draw the bounds of a setting against one of its numbers."""
-    from fmarl.report.figures import Curve, draw_sweep, save_figure
+    from fmarl.report.figures import PlotCurve, draw_sweep, save_figure
 
     points = _points(setting, axis)
     results = list(points.values())
@@ -148,9 +148,9 @@ def draw_against(setting: Setting, axis: Axis, path: Path) -> None:
     figure = draw_sweep(
         list(points),
         [
-            Curve("printed (claimed by the paper)", claimed, "printed"),
-            Curve("corrected, simple", totals["weighted"], "simple"),
-            Curve("corrected, sharp", totals["sharp"], "sharp"),
+            PlotCurve("printed (claimed by the paper)", claimed, "printed"),
+            PlotCurve("corrected, simple", totals["weighted"], "simple"),
+            PlotCurve("corrected, sharp", totals["sharp"], "sharp"),
         ],
         title=f"{setting.title()}: bound on the squared gradient norm",
         label=AXES[axis],
@@ -247,7 +247,7 @@ def _draw_truth(methods: dict[str, tuple[Plan, Norms]], path: Path) -> None:
 
 
 def _truth_curves(plan: Plan, norms: Norms, lengths: Sequence[int]) -> list:
-    from fmarl.report.figures import Curve
+    from fmarl.report.figures import PlotCurve
 
     plans = [replace(plan, total_updates=length) for length in lengths]
     proved = [corrected.sharp_bound(QUADRATIC, one).total for one in plans]
@@ -255,8 +255,8 @@ def _truth_curves(plan: Plan, norms: Norms, lengths: Sequence[int]) -> list:
     plain = [norms[:length].mean() for length in lengths]
     claimed = [BOUNDS[claimed_bound(plan)].bound(QUADRATIC, one).total for one in plans]
     return [
-        Curve("corrected bound", proved, "sharp"),
-        Curve("truth, weighted as proved", weighted, "weighted"),
-        Curve("truth, plain average", plain, "measured"),
-        Curve("printed bound", claimed, "printed"),
+        PlotCurve("corrected bound", proved, "sharp"),
+        PlotCurve("truth, weighted as proved", weighted, "weighted"),
+        PlotCurve("truth, plain average", plain, "measured"),
+        PlotCurve("printed bound", claimed, "printed"),
     ]

@@ -23,8 +23,13 @@ from fmarl.records.jsonl import last_record
 from fmarl.records.run_folder import RunFolder
 from fmarl.report.format import size
 from fmarl.report.run_reader import RecordedRun, read_recorded_run
-from fmarl.report.run_scores import baseline, epochs_to_baseline, final, last_counts
-from fmarl.report.utility_row import measured
+from fmarl.report.run_scores import (
+    baseline,
+    epochs_to_baseline,
+    final,
+    last_counts,
+    utility_row,
+)
 from fmarl.web.server import PageProcess
 
 LEARNING_RATE = 3e-4
@@ -135,7 +140,7 @@ def _is_done(folder: Path) -> bool:
 
 
 def _row(run: RecordedRun) -> dict[str, Any]:
-    found = measured(run.lines)
+    found = utility_row(run.lines)
     return {
         "method": label_of(run.settings),
         "NAS": final(run),

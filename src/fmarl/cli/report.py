@@ -22,11 +22,11 @@ from fmarl.report.run_reader import RecordedRun
 from fmarl.report.run_report import RunReport
 from fmarl.report.run_scores import measure_of
 from fmarl.report.run_set import read_run_set, require_known
-from fmarl.reproduce.claims import CLAIMS, Claim
+from fmarl.reproduce.claims import CLAIMS
 from fmarl.reproduce.report_page import write_report
-from fmarl.reproduce.results import ResultsFolder, read_about, read_results
-from fmarl.reproduce.study import make_study
-from fmarl.reproduce.study_results import Evidence
+from fmarl.reproduce.results import ResultsFolder, read_about
+from fmarl.reproduce.study_results import Evidence, read_evidence
+from fmarl.reproduce.verdicts import Claim
 
 RESULTS = Path("results/paper")
 """What is reported on if nothing is named."""
@@ -66,8 +66,8 @@ class Report:
         names = [one.name for one in self.runs]
         twice = f"folders of the names {', '.join(names):.80}"
         require(len({*names}) == len(names), twice, "another name for each", "Rename one.")
-        evidence = _evidence_in(folder)
-        beside = {one.name: _evidence_in(one) for one in others}
+        evidence = read_evidence(folder)
+        beside = {one.name: read_evidence(one) for one in others}
         path = write_report(evidence, read_about(folder), self.out or folder, beside)
         say_what_holds(evidence, path, beside, quiet=self.quiet, as_json=self.json)
         return 0
@@ -110,11 +110,6 @@ def _are_results(paths: Sequence[Path]) -> bool:
     what = f"results of a reproduction ({results[0]}) among other folders" if mixed else ""
     require(not mixed, what, "runs, or folders of results", "Report on them one by one.")
     return bool(results)
-
-
-def _evidence_in(folder: Path) -> Evidence:
-    about = read_about(folder)
-    return Evidence(make_study(about["profile"], about["variant"]), read_results(folder))
 
 
 def estimated(runs: Sequence[RecordedRun], *, show: bool) -> dict[str, Mapping[str, float] | str]:

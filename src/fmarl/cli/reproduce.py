@@ -15,7 +15,6 @@ from fmarl.errors import BadInput
 from fmarl.launch.launcher import EngineName, Launcher, open_launcher, require_launcher
 from fmarl.launch.run_status import RunStatus
 from fmarl.records.atomic_files import DiskTrouble
-from fmarl.reproduce.estimate import wall_seconds
 from fmarl.reproduce.report_page import write_report
 from fmarl.reproduce.results import (
     ResultsFolder,
@@ -24,7 +23,7 @@ from fmarl.reproduce.results import (
     require_same_code,
     what_runs_here,
 )
-from fmarl.reproduce.run_plan import parts_of, still_to_run
+from fmarl.reproduce.run_plan import parts_of, still_to_run, wall_seconds
 from fmarl.reproduce.run_queue import ReproductionQueue
 from fmarl.reproduce.study import Study, make_study
 from fmarl.reproduce.study_results import Evidence

@@ -22,7 +22,7 @@ from fmarl.launch.queue import run_all
 from fmarl.launch.run_status import StatusTracker
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
-from fmarl.report.utility_row import measured
+from fmarl.report.run_scores import utility_row
 from fmarl.worlds.registry import ROADS
 
 RAY_ONLY = ("deadline", "quorum", "agents_per_actor")

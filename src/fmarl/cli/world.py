@@ -91,7 +91,7 @@ class WorldCommand:
     def _draw(self, world: World) -> None:
         if self.plot is None:
             return
-        from fmarl.report.roads import draw_road, road_lines, save_figure
+        from fmarl.report.figures import draw_road, road_lines, save_figure
 
         lines = road_lines(world)
         frame = world.frame()

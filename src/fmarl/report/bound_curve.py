@@ -1,4 +1,4 @@
-"""A run's measured gradient norm against the corrected bound, as both go with its updates.
+"""A run's measured gradient norm against bounds: along its updates, and at its end.
 
 The bound that speaks of what is measured is the one over synchronised iterates: the measured norms
 are those of the averages, one per period, each of the same weight. The mean over θ̄_0 … θ̄_k is the
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from fmarl.errors import BadInput
+from fmarl.errors import BadInput, require
 from fmarl.records.run_folder import RunFolder
 from fmarl.report.run_reader import Line, RecordedRun, sealed_facts
 from fmarl.theory import Plan, Problem
-from fmarl.theory.catalogue import BOUNDS
+from fmarl.theory.catalogue import BOUNDS, claimed_bound
 
 CORRECTED = BOUNDS["synchronised"]
 CONSTANTS = (
@@ -169,7 +169,7 @@ def bound_curve(constants: Mapping[str, float], plan: Plan, curve: NormCurve) ->
     Paper: Eqs. (10) and (12).  ψ1 = mean ‖∇F(θ̄)‖² ≤ bound
     Differs from the paper: over synchronised iterates, with the corrected bound and its condition.
     """
-    problem = Problem(**{name: constants[name] for name in CONSTANTS})
+    problem = _problem(constants)
     updates, means = _within_the_run(curve, plan, constants["final_gradient_norm"])
     at_points = replace(plan, total_updates=(updates + plan.sync_period).astype(float))
     found = CORRECTED.bound(problem, at_points).total
@@ -200,3 +200,55 @@ def _within_the_run(
     averages = total // period
     without_last = (curve.means[-1] * (averages + 1) - final_norm) / averages
     return np.append(updates, last), np.append(means, without_last)
+
+
+class BoundAtEnd(NamedTuple):
+    """A whole run's measured norm, beside the bound that is proved and the one that is printed.
+
+    A norm above the corrected bound, where its condition holds, says that the run broke an
+    assumption, such as that successive slots err independently.
+    """
+
+    gradient_norm: float
+    """ψ1 as measured: mean of ‖∇F(θ̄)‖² over θ̄_0, θ̄_τ, … θ̄_{K−τ}."""
+    corrected: float
+    """Over the synchronised iterates."""
+    is_proved: bool
+    """Whether η is small enough for the corrected bound's proof."""
+    printed: float
+    """What the paper claims for such a plan; it knows no correlated noise."""
+    is_claimed: bool
+    """Whether the paper claims it at this η, by Eq. (14)."""
+
+
+def bound_at_end(constants: Mapping[str, float], plan: Plan, gradient_norm: float) -> BoundAtEnd:
+    """Hold a run's ψ1, as `utility_row` has it, against the bounds for its plan.
+
+    Paper: Eqs. (10), (14) and (12).  ψ1 = mean ‖∇F(θ̄)‖² ≤ bound, where η meets (14)
+    Differs from the paper: over synchronised iterates, with the corrected bound and its condition.
+    """
+    problem, printed, rate = _problem(constants), BOUNDS[claimed_bound(plan)], plan.learning_rate
+    return BoundAtEnd(
+        gradient_norm=_from_the_start(constants, plan, gradient_norm),
+        corrected=float(CORRECTED.bound(problem, plan).total),
+        is_proved=bool(rate <= CORRECTED.largest_learning_rate(problem, plan)),
+        printed=float(printed.bound(problem, plan).total),
+        is_claimed=bool(rate <= printed.largest_learning_rate(problem, plan)),
+    )
+
+
+def _from_the_start(constants: Mapping[str, float], plan: Plan, gradient_norm: float) -> float:
+    """Runs measure θ̄_τ … θ̄_K, the bound is about θ̄_0 … θ̄_{K−τ}: change the last for the first."""
+    period, updates = plan.sync_period, float(plan.total_updates)
+    require(
+        updates % period == 0,
+        f"{updates:g} updates in periods of {period}",
+        "whole periods, for a bound is about these",
+        "Train for a multiple of the sync period.",
+    )
+    exchanged = constants["initial_gradient_norm"] - constants["final_gradient_norm"]
+    return gradient_norm + exchanged * period / updates
+
+
+def _problem(constants: Mapping[str, float]) -> Problem:
+    return Problem(**{name: constants[name] for name in CONSTANTS})

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
+from fmarl.report.group_scores import GroupScores
 from fmarl.report.run_reader import COUNTS, Line, RecordedRun
-from fmarl.report.run_scores import GroupScores, baseline, found_in, measure_of
+from fmarl.report.run_scores import baseline, found_in, measure_of
 from fmarl.report.run_set import Group
 
 OF_EPOCHS = (

@@ -26,7 +26,7 @@ DASHES = ("-", (0, (4, 1.2)), (0, (5, 1.2, 1, 1.2)), (0, (1, 1)))
 MARKS_PER_CURVE = 7
 MOST_LOG_TICKS = 8
 
-Range = tuple[float, float]
+AxisRange = tuple[float, float]
 
 
 class Series(NamedTuple):
@@ -53,8 +53,8 @@ class Panel(NamedTuple):
     baseline: Interval | None = None
     baseline_label: str = ""
     y_scale: Literal["linear", "log"] = "linear"
-    x_range: Range | None = None
-    y_range: Range | None = None
+    x_range: AxisRange | None = None
+    y_range: AxisRange | None = None
     x_scale: Literal["linear", "log"] = "linear"
     ticks: Literal["matplotlib", "plain"] = "matplotlib"
     """plain: whole numbers on a linear x axis, and no powers of ten on a logarithmic one."""

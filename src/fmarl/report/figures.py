@@ -1,17 +1,19 @@
 """Figures: data in, a matplotlib Figure out. Nothing here computes what it draws."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Float32
 from matplotlib import rc_context, style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fmarl.errors import BadInput, require
 from fmarl.report.mpl_style import PAPER, TWO_COLUMNS, UNSIGNED
+from fmarl.worlds.world import World
 
 STYLES: dict[str, dict[str, Any]] = {
     "printed": {"color": "#c2410c", "linestyle": "--"},
@@ -28,8 +30,10 @@ SMALL = TWO_COLUMNS / GRAPHS_PER_ROW
 
 FORMATS = tuple(f".{word}" for word in UNSIGNED)
 
+LaneLine = Float[np.ndarray, "_ 2"]
 
-class Curve(NamedTuple):
+
+class PlotCurve(NamedTuple):
     """A line to draw."""
 
     label: str
@@ -57,7 +61,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def draw_sweep(
     values: Sequence[float | int],
-    curves: Sequence[Curve],
+    curves: Sequence[PlotCurve],
     *,
     title: str,
     label: str,
@@ -81,7 +85,7 @@ def draw_sweep(
 
 
 def draw_measured(
-    panels: Sequence[tuple[str, Sequence[Curve]]], *, updates: Sequence[int]
+    panels: Sequence[tuple[str, Sequence[PlotCurve]]], *, updates: Sequence[int]
 ) -> Figure:
     """One panel per method: measured average and the bounds, against the length of the run."""
     figure = Figure(figsize=(4.1 * len(panels), 3.8), layout="constrained")
@@ -118,6 +122,40 @@ def draw_graphs(graphs: Sequence[tuple[str, Sequence[tuple[int, int]], int]]) ->
             axes = figure.add_subplot(rows, columns, place)
             _draw_links(axes, edges, num_agents, scale=0.4)
             axes.set_title(fill(title, width=26), loc="center")
+    return figure
+
+
+def road_lines(world: World) -> list[LaneLine] | None:
+    """Centre lines of a world's lanes; None for a world without a road."""
+    from fmarl.worlds.sumo.figure_eight import FigureEightWorld
+    from fmarl.worlds.sumo.merge import MergeWorld
+    from fmarl.worlds.sumo.roads import compiled_network, lane_shapes
+
+    if not isinstance(world, FigureEightWorld | MergeWorld):
+        return None
+    return list(lane_shapes(compiled_network(world.options.road())).values())
+
+
+def draw_road(
+    lines: Iterable[LaneLine], frame: Float32[np.ndarray, "_ 3"], num_learners: int, *, title: str
+) -> Figure:
+    """The road with its vehicles: learners have a ring around them."""
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot()
+    for line in lines:
+        axes.plot(*line.T, color="#cbd5e1", linewidth=5, solid_capstyle="round", zorder=1)
+    x, y, speed = frame.T
+    learners = np.arange(len(frame)) < num_learners
+    for mask, edge in ((~learners, "none"), (learners, "#171717")):
+        dots = axes.scatter(
+            x[mask], y[mask], c=speed[mask], s=60, cmap="viridis", edgecolors=edge, linewidths=1.6,
+            vmin=0, vmax=float(np.nanmax(speed)) or 1.0, zorder=2,
+        )  # fmt: skip
+        if edge == "none":
+            figure.colorbar(dots, ax=axes, label="speed in m/s", shrink=0.7)
+    axes.set_title(f"{title} (ringed)", loc="left")
+    axes.set_aspect("equal")
+    axes.axis("off")
     return figure
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import floor, log10
 from textwrap import fill
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import style
@@ -12,25 +12,22 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fmarl.report.mpl_style import GREY, PAPER, TWO_COLUMNS, put_legend_above
+from fmarl.report.page import VerdictWord
 from fmarl.report.statistics import Interval
-
-VerdictWord = Literal["supported", "not supported", "undecided"]
-"""What can be said about a claim of the paper."""
 
 
 class VerdictLook(NamedTuple):
     """How a verdict shows: never by colour alone."""
 
-    sign: str
     colour: str
     marker: str
     is_filled: bool
 
 
 VERDICTS: dict[VerdictWord, VerdictLook] = {
-    "supported": VerdictLook("✓", "#00704F", "o", is_filled=True),
-    "not supported": VerdictLook("✗", "#B83B00", "X", is_filled=True),
-    "undecided": VerdictLook("?", GREY, "D", is_filled=False),
+    "supported": VerdictLook("#00704F", "o", is_filled=True),
+    "not supported": VerdictLook("#B83B00", "X", is_filled=True),
+    "undecided": VerdictLook(GREY, "D", is_filled=False),
 }
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from fmarl.report.bound_curve import BoundCurve
 from fmarl.report.format import listed, number, with_interval
+from fmarl.report.group_scores import GroupScores
 from fmarl.report.mpl_style import Figure
 from fmarl.report.page import Block, Paragraph, Picture, Section, Table
 from fmarl.report.run_figures import gradient_figure, norms_of
-from fmarl.report.run_scores import GroupScores
 from fmarl.report.run_set import Group
 
 Bounds = Mapping[str, BoundCurve | str]

@@ -1,7 +1,8 @@
 """One HTML page that needs nothing else: no script, no font, no request.
 
-A page is built of blocks that know how to write themselves. All text is
-escaped on its way in, pictures travel inside the page, and a link that leads nowhere is refused.
+A page is built of blocks that know how to write themselves. All text is escaped on its way in,
+pictures travel inside the page, and a link that leads nowhere is refused. Matplotlib is loaded
+when there is a picture to draw.
 """
 
 import re
@@ -12,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Literal
 
 from fmarl.errors import require
-from fmarl.report.forest_plot import VERDICTS, VerdictWord
-from fmarl.report.mpl_style import ONE_COLUMN, figure_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 """What a browser may load for the page: nothing from anywhere."""
@@ -26,6 +27,11 @@ PIXELS_PER_INCH = 120
 """Browsers have 96; paper type of 8 points wants to be larger on a screen."""
 
 ALIGNMENTS = {"l": "left", "c": "centre", "r": "right"}
+
+VerdictWord = Literal["supported", "not supported", "undecided"]
+"""What can be said about a claim of the paper."""
+
+VERDICT_SIGNS: dict[VerdictWord, str] = {"supported": "✓", "not supported": "✗", "undecided": "?"}
 
 
 class Inline(ABC):
@@ -49,14 +55,14 @@ class Block(ABC):
 
 
 @dataclass(frozen=True)
-class Verdict(Inline):
+class VerdictBadge(Inline):
     """A badge that says how a claim fared."""
 
     word: VerdictWord
 
     def html(self) -> str:
         """A sign for the eye, the word for everyone, and a class for the colour."""
-        kind, sign = self.word.replace(" ", "-"), VERDICTS[self.word].sign
+        kind, sign = self.word.replace(" ", "-"), VERDICT_SIGNS[self.word]
         shown = f'<span aria-hidden="true">{sign}</span> {escape(self.word)}'
         return f'<span class="verdict {kind}">{shown}</span>'
 
@@ -69,7 +75,6 @@ class Link(Inline):
     anchor: str
 
     def html(self) -> str:
-        """An anchor element."""
         return f'<a href="#{escape(self.anchor)}">{escape(self.text)}</a>'
 
 
@@ -80,7 +85,6 @@ class Paragraph(Block):
     text: Text
 
     def html(self, level: int) -> str:
-        """A paragraph of a width that reads well."""
         return f"<p>{_line(self.text)}</p>"
 
 
@@ -91,7 +95,6 @@ class Code(Block):
     text: str
 
     def html(self, level: int) -> str:
-        """Preformatted; long lines scroll in their own box."""
         return f"<pre><code>{escape(self.text)}</code></pre>"
 
 
@@ -106,7 +109,6 @@ class Table(Block):
     """A letter per column, as in LaTeX: l, c or r. Columns without one are l."""
 
     def html(self, level: int) -> str:
-        """A captioned table in a box that scrolls by itself where the screen is narrow."""
         letters = self.align.ljust(len(self.header), "l")
         head = _row(self.header, letters, ["col"] * len(self.header))
         scopes = ["row", *[""] * (len(self.header) - 1)]
@@ -122,7 +124,7 @@ class Table(Block):
 class Picture(Block):
     """A figure with its caption, and words for who can not see it."""
 
-    figure: Figure
+    figure: "Figure"
     caption: Text
     alternative_text: str
 
@@ -135,7 +137,8 @@ class Picture(Block):
         )
 
     def html(self, level: int) -> str:
-        """The figure as SVG, sharp at any size, on a white card."""
+        from fmarl.report.mpl_style import ONE_COLUMN, figure_bytes
+
         width, height = self.figure.get_size_inches() * PIXELS_PER_INCH
         kind = "wide" if self.figure.get_figwidth() > ONE_COLUMN else "narrow"
         data = b64encode(figure_bytes(self.figure, "svg")).decode()
@@ -148,19 +151,6 @@ class Picture(Block):
 
 
 @dataclass(frozen=True)
-class Columns(Block):
-    """Two things side by side, such as a figure of one column and what the paper states."""
-
-    left: Sequence[Block]
-    right: Sequence[Block]
-
-    def html(self, level: int) -> str:
-        """Two boxes, below each other where the screen is narrow."""
-        sides = [f"<div>\n{_blocks(side, level)}\n</div>" for side in (self.left, self.right)]
-        return f'<div class="columns">\n{_lines(sides)}\n</div>'
-
-
-@dataclass(frozen=True)
 class Details(Block):
     """What only some readers want: folded until asked for."""
 
@@ -168,7 +158,6 @@ class Details(Block):
     blocks: Sequence[Block]
 
     def html(self, level: int) -> str:
-        """A disclosure element, which needs no script."""
         summary = f"<summary>{_line(self.summary)}</summary>"
         return f"<details>\n{summary}\n{_blocks(self.blocks, level)}\n</details>"
 
@@ -191,7 +180,6 @@ class Section(Block):
         )
 
     def html(self, level: int) -> str:
-        """A section whose heading is one level below the one around it."""
         heading = f"<h{level}>{escape(self.title)}</h{level}>"
         inside = _blocks(self.blocks, level + 1)
         return f'<section id="{self.anchor}">\n{heading}\n{inside}\n</section>'

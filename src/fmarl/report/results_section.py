@@ -3,15 +3,14 @@
 import math
 from collections.abc import Callable, Sequence
 
-from fmarl.report.comparisons import Comparison
 from fmarl.report.format import NOTHING, between, listed, number, size, with_interval
+from fmarl.report.group_scores import GroupComparison, GroupScores, Reached
 from fmarl.report.mpl_style import Figure
 from fmarl.report.page import Block, Paragraph, Picture, Section, Table
 from fmarl.report.run_figures import sends
 from fmarl.report.run_reader import COUNTS
-from fmarl.report.run_scores import GroupScores, Reached, measure_of
-from fmarl.report.seed_interval import FEWEST, RULE
-from fmarl.report.statistics import Interval
+from fmarl.report.run_scores import measure_of
+from fmarl.report.statistics import FEWEST, RULE, Interval
 
 PRICED = dict(zip(COUNTS, ("C1", "C2", "W1", "W2"), strict=True))
 SIGNS = {True: "✓ equal", False: "✗ not equal", None: NOTHING}
@@ -27,7 +26,7 @@ def results_section(
     title: str,
     anchor: str,
     scores: Sequence[GroupScores],
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[GroupComparison],
     figure: Figure | None,
 ) -> Section:
     """One scene: curves, what they come to, differences, and what it cost."""
@@ -93,7 +92,7 @@ def reached_cell(reached: Reached | None) -> str:
     return f"only {count}" if reached.runs else f"never ({count})"
 
 
-def _compared(comparisons: Sequence[Comparison]) -> list[Block]:
+def _compared(comparisons: Sequence[GroupComparison]) -> list[Block]:
     """Differences to the reference, or why there are none."""
     if not comparisons:
         return []
@@ -121,7 +120,7 @@ def _comparison_caption(reference: str) -> str:
     )
 
 
-def _comparison_row(one: Comparison) -> list[str]:
+def _comparison_row(one: GroupComparison) -> list[str]:
     seeds = str(len(one.seeds))
     return [
         one.group.label,

@@ -14,7 +14,7 @@ from fmarl.report.mpl_style import Figure
 from fmarl.report.run_reader import RecordedRun
 from fmarl.report.run_scores import baseline, learning_curve, measure_of
 from fmarl.report.run_set import Group
-from fmarl.report.seed_interval import band, spread, spread_word
+from fmarl.report.statistics import interval_word, seed_band, seed_interval
 
 MEGABYTE = 1e6
 WIDE_APART = 4
@@ -33,7 +33,7 @@ Points = tuple[Int[np.ndarray, " _"], Shaped[np.ndarray, " _"]]
 def learning_figure(groups: Sequence[Group]) -> Figure:
     """Tests against epochs, and against what was sent by then."""
     levels = _levels(groups)
-    level = spread(levels) if levels else None
+    level = seed_interval(levels) if levels else None
     y_label = f"{measure_of(groups[0].first)} in tests"
     tested = [group for group in groups if has_tests([group])]
     epochs = [_by_epoch(group) for group in tested]
@@ -106,7 +106,7 @@ def _levels(groups: Sequence[Group]) -> list[float]:
 
 
 def _legend(group: Group) -> str:
-    words = (counted(len(group.runs), "seed"), spread_word(len(group.runs)))
+    words = (counted(len(group.runs), "seed"), interval_word(len(group.runs)))
     return f"{group.label} ({', '.join(word for word in words if word)})"
 
 
@@ -135,7 +135,7 @@ def _norm_series(group: Group, bounds: Sequence[BoundCurve]) -> list[Series]:
 
 def _series(label: str, points: Sequence[Points]) -> Series:
     x, table = _table(points)
-    return Series(label, x, table, *band(table))
+    return Series(label, x, table, *seed_band(table))
 
 
 def _table(

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fmarl.report.bound_curve import BoundCurve, bound_of
-from fmarl.report.comparisons import Comparison, compare_all
 from fmarl.report.csv_tables import curves_sheet, table_sheet
 from fmarl.report.format import counted, listed
 from fmarl.report.gradient_section import (
@@ -14,13 +13,13 @@ from fmarl.report.gradient_section import (
     gradient_section,
     measured_groups,
 )
+from fmarl.report.group_scores import GroupComparison, GroupScores, compare_all, score
 from fmarl.report.methods_section import mixing_groups, together_section
 from fmarl.report.mpl_style import Figure, figure_bytes
 from fmarl.report.page import Link, Section, Text, page
 from fmarl.report.results_section import results_section
 from fmarl.report.run_figures import has_tests, learning_figure, topology_figure
 from fmarl.report.run_reader import RecordedRun
-from fmarl.report.run_scores import GroupScores, score
 from fmarl.report.run_set import RunSet
 from fmarl.report.run_settings_section import command_again, runs_section, settings_section
 
@@ -43,7 +42,7 @@ class RunReport:
         return [score(group) for group in self.runs.groups]
 
     @cached_property
-    def comparisons(self) -> dict[str, list[Comparison]]:
+    def comparisons(self) -> dict[str, list[GroupComparison]]:
         """Per scene, every other group against the reference."""
         scenes = self.runs.scenes.items()
         return {scene: compare_all(groups, self.against) for scene, groups in scenes}

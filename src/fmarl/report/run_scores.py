@@ -1,21 +1,19 @@
-"""How good runs are, in numbers: of one run, and of a group of repetitions with their spread."""
+"""How good one run is, in numbers: its tests, its counts, and what it measured of its error."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from fmarl.report.run_reader import COUNTS, Line, RecordedRun
-from fmarl.report.run_set import Group
-from fmarl.report.seed_interval import spread
-from fmarl.report.statistics import Interval, area_under_curve, time_to_level
-from fmarl.report.utility_row import cost_of, measured
+from fmarl.report.statistics import area_under_curve, end_of_curve, time_to_level
+from fmarl.theory import Problem, utility
 from fmarl.worlds.registry import FAMILIES, ROADS
 
-LAST_SHARE = 0.1
-"""Of the tests: those that count as the end of a run. No maximum over time is ever taken."""
+PRICES = Problem(smoothness=1.0, gradient_noise=0.0)
+"""C1, C2, W1 and W2 of the paper; the constants of the loss play no part here."""
 
 
 class LearningCurve(NamedTuple):
@@ -69,9 +67,7 @@ def found_in(line: Line, measure: str) -> float:
 
 def final(run: RecordedRun) -> float:
     """Test reward at the end: mean of the last tenth of the tests, at least of one."""
-    rewards = learning_curve(run).rewards
-    count = max(round(LAST_SHARE * len(rewards)), 1)
-    return float(rewards[-count:].mean()) if len(rewards) else math.nan
+    return end_of_curve(learning_curve(run).rewards.tolist())
 
 
 def area(run: RecordedRun) -> float:
@@ -118,86 +114,53 @@ def endings(run: RecordedRun) -> tuple[int, int]:
     return sum(ends), len(ends)
 
 
-class Range(NamedTuple):
-    """The least and the most of a count, over the runs of a group."""
+class UtilityRow(NamedTuple):
+    """The row that a run adds to a table like the paper's Table IV."""
 
-    low: int
-    high: int
-
-
-class Reached(NamedTuple):
-    """When runs came to a level."""
-
-    median: float
-    """Epochs; those that never came there count as later than all others."""
-    runs: int
-    """Those that came there."""
-    of: int
+    initial_gradient_norm: float
+    """ψ2: ‖∇F(θ̄_0)‖² on the sample set."""
+    gradient_norm: float
+    """ψ1 as measured: the mean of ‖∇F(θ̄)‖² over all averages of the run."""
+    cost: float
+    """ψ0: everything that was counted, at the prices of the problem."""
+    utility: float
+    """Error removed per unit of cost; −inf if none was removed."""
 
 
-class GroupScores(NamedTuple):
-    """A row of the report's tables."""
+def utility_row(lines: Sequence[Line], prices: Problem = PRICES) -> UtilityRow | None:
+    """What a run's metrics add up to; None if it was not measured on samples.
 
-    group: Group
-    final: Interval
-    area: Interval
-    reached: Reached | None
-    """SUMO's level; None where SUMO did not drive."""
-    ended_early: int
-    test_epochs: int
-    counts: dict[str, Range]
-    """Uploads, updates, exchanges and mixings so far."""
-    bytes_sent: Range
-    agrees: bool | None
-    """Whether every run counted what the closed form says; None if there is none."""
-    cost: Interval
-    """ψ0."""
-    gradient_norm: Interval
-    """ψ1 as measured; not a number if no run was measured, like the next two."""
-    initial_gradient_norm: Interval
-    """ψ2."""
-    utility: Interval
+    Paper: Eqs. (10), (12) and (13).  ψ2 = ‖∇F(θ̄_0)‖²,  ψ1 = mean of ‖∇F(θ̄)‖²,  𝒰 = (ψ2 − ψ1)/ψ0
 
-
-def score(group: Group) -> GroupScores:
-    """Everything that is told of a group in numbers."""
-    last = [last_counts(run) for run in group.runs]
-    worth = [found for run in group.runs if (found := measured(run.lines))]
-    ends = [endings(run) for run in group.runs]
-    return GroupScores(
-        group=group,
-        final=_over(group, final),
-        area=_over(group, area),
-        reached=_reached([epochs_to_baseline(run) for run in group.runs]),
-        ended_early=sum(early for early, _ in ends),
-        test_epochs=sum(played for _, played in ends),
-        counts={name: _range([line[name] for line in last]) for name in COUNTS},
-        bytes_sent=_range([line["bytes_sent"] for line in last]),
-        agrees=_all_agree([as_calculated(run) for run in group.runs]),
-        cost=spread([cost_of(line) for line in last]),
-        gradient_norm=spread([found.gradient_norm for found in worth]),
-        initial_gradient_norm=spread([found.initial_gradient_norm for found in worth]),
-        utility=spread([found.utility for found in worth]),
-    )
-
-
-def _over(group: Group, measure: Callable[[RecordedRun], float]) -> Interval:
-    return spread([measure(run) for run in group.runs])
-
-
-def _range(values: Sequence[int]) -> Range:
-    return Range(min(values), max(values))
-
-
-def _reached(epochs: Sequence[float]) -> Reached | None:
-    known = sorted(value for value in epochs if not math.isnan(value))
-    if not known:
+    >>> start = {"kind": "start", "expected_gradient_norm": 9.0}
+    >>> epoch = {"kind": "epoch", "expected_gradient_norm": 4.0, "gradient_norms_measured": 2}
+    >>> counts = {"uploads": 20, "updates": 0, "exchanges": 0, "mixings": 0}
+    >>> utility_row([start, {**epoch, **counts}]).utility
+    0.25
+    """
+    firsts = [line.get("expected_gradient_norm") for line in lines if line["kind"] == "start"]
+    epochs = [line for line in lines if line["kind"] == "epoch"]
+    with_norms = [line for line in epochs if "gradient_norms_measured" in line]
+    if not with_norms or not firsts or firsts[0] is None:
         return None
-    # The upper of two middles: half of the runs had come there by then, at least.
-    median = known[(len(known) - 1) // 2] if len(known) % 2 else known[len(known) // 2]
-    return Reached(median, sum(map(math.isfinite, known)), len(known))
+    counts = [line["gradient_norms_measured"] for line in with_norms]
+    total = sum(
+        line["expected_gradient_norm"] * count
+        for line, count in zip(with_norms, counts, strict=True)
+    )
+    first, mean = firsts[0], total / sum(counts)
+    cost = cost_of(epochs[-1], prices)
+    return UtilityRow(first, mean, cost, float(utility(first, mean, cost)))
 
 
-def _all_agree(verdicts: Sequence[bool | None]) -> bool | None:
-    known = [verdict for verdict in verdicts if verdict is not None]
-    return all(known) if known else None
+def cost_of(last: Line, prices: Problem = PRICES) -> float:
+    """ψ0: what a line of metrics has counted, at its price.
+
+    Paper: Eqs. (7) and (27).  ψ0 = C1·uploads + C2·updates + W1·exchanges + W2·mixings
+    """
+    return float(
+        last["uploads"] * prices.upload_cost
+        + last["updates"] * prices.update_cost
+        + last["exchanges"] * prices.exchange_cost
+        + last["mixings"] * prices.mixing_cost
+    )

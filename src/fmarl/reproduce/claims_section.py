@@ -1,17 +1,27 @@
-"""The part of the report that says what holds: every claim, its verdict, its effect."""
+"""The parts of the report that say what holds, and whether that depends on what was chosen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fmarl.report.format import NOTHING, number, with_interval
-from fmarl.report.page import Block, Details, Paragraph, Picture, Section, Table, Text
-from fmarl.report.page import Verdict as Badge
+from fmarl.report.page import (
+    Block,
+    Details,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    Text,
+    VerdictBadge,
+)
 from fmarl.report.statistics import Interval
 from fmarl.reproduce import figures as drawings
-from fmarl.reproduce.claims import CLAIMS, Claim
+from fmarl.reproduce.claims import CLAIMS
 from fmarl.reproduce.measures import MEASURES, Measure
+from fmarl.reproduce.step_section import StepRow, line_through, step_rows
+from fmarl.reproduce.study import VARIANTS
 from fmarl.reproduce.study_results import Evidence
 from fmarl.reproduce.tuning import areas_by_step, best_steps, step_symbol, tunable
-from fmarl.reproduce.verdicts import LEAST_SEEDS, Verdict, together, weakest
+from fmarl.reproduce.verdicts import LEAST_SEEDS, Claim, Verdict, together, weakest
 
 EFFECT_DIGITS = 2
 """A third digit of a difference would be noise."""
@@ -40,6 +50,18 @@ TWICE = (
 WORST = (
     "Beside each verdict stands the comparison that speaks most against the claim; all of them are "
     "below the table."
+)
+
+OTHER_CHOICES = (
+    "Claims that were decided again with other choices, at one η for all methods (claim 15 aside). "
+    "These runs may have fewer epochs than those above, and other code made them; each column "
+    "compares its own runs with each other."
+)
+DOUBTS = "What they are there for, and what to add to “fmarl reproduce table4” to make them again."
+AREAS = (
+    "Mean NAS to epoch 100, choice by choice. [95 % intervals over seeds] The last line has what a "
+    "tenth of a step more brings, by a straight line through the methods, and their correlation "
+    "with it."
 )
 
 
@@ -74,7 +96,7 @@ def decision(verdicts: Sequence[Verdict]) -> Text:
     word = together(verdicts)
     if word == "not run yet" or word == "it is about η itself":
         return word
-    return [Badge(word), f" {effect_of(weakest(verdicts))}"]
+    return [VerdictBadge(word), f" {effect_of(weakest(verdicts))}"]
 
 
 def effect_of(verdict: Verdict) -> str:
@@ -92,12 +114,13 @@ def _details(summary: str, verdicts: dict[int, list[Verdict]]) -> Details:
     rows: list[Sequence[Text]] = [
         _comparison_row(number, verdict) for number, found in verdicts.items() for verdict in found
     ]
-    header = ["claim", "better", "than", "by", "effect", "bootstrap", "P(better)", "negligible"]
+    header = ["claim", "better", "than", "by", "effect", "P(better)", "negligible", "seeds"]
     caption = (
-        "Effects with their 95 % intervals, by Student and by the bootstrap; positive is as the "
-        "paper claims. P(better): how often a run of the first beats a run of the second."
+        "Effects with their 95 % intervals (Student's); positive is as the paper claims. "
+        "P(better): how often a run of the first beats a run of the second, with a bootstrap "
+        "interval."
     )
-    blocks: list[Block] = [Table([*header, "seeds", "verdict"], rows, caption, "llllrrrrrl")]
+    blocks: list[Block] = [Table([*header, "verdict"], rows, caption, "llllrrrrl")]
     return Details(
         summary, blocks + _forests([one for found in verdicts.values() for one in found])
     )
@@ -111,11 +134,10 @@ def _comparison_row(number: int, verdict: Verdict) -> list[Text]:
         comparison.worse,
         measure.label,
         _written(verdict.effect, measure),
-        _written(verdict.resampled, measure),
         with_interval(verdict.improvement, EFFECT_DIGITS),
         f"{measure.negligible:g}",
         str(verdict.seeds),
-        [Badge(verdict.word)],
+        [VerdictBadge(verdict.word)],
     ]
 
 
@@ -154,3 +176,53 @@ def _step_table(evidence: Evidence, symbol: str, names: Sequence[str]) -> Table:
         "chosen."
     )
     return Table(header, rows, caption, "l" + "r" * (len(header) - 1))
+
+
+def variants_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section:
+    """Verdicts beside each other: of these runs, and of others by the name of their folder."""
+    columns = {evidence.study.name: evidence, **others}
+    decided = [claim for claim in CLAIMS if _is_decided(claim, others)]
+    rows = [[f"{claim.number}. {claim.says}", *_verdicts(claim, columns)] for claim in decided]
+    found = {name: step_rows(one) for name, one in columns.items()}
+    doubts = [_doubt(name, one) for name, one in others.items()]
+    return Section(
+        "Do claims depend on our choices?",
+        "variants",
+        [
+            Paragraph(OTHER_CHOICES),
+            Table(["results", "the doubt", "made with", "runs"], doubts, DOUBTS, "lllr"),
+            Table(["The paper says", *columns], rows, "Verdicts at one η, choice by choice."),
+            Table(["method", *columns], area_rows(found), AREAS, "l" + "r" * len(columns)),
+        ],
+    )
+
+
+def _is_decided(claim: Claim, others: Mapping[str, Evidence]) -> bool:
+    """Whether anything but the first column has runs for it."""
+    return any(verdict.seeds for one in others.values() for verdict in one.verdicts(claim))
+
+
+def _verdicts(claim: Claim, columns: Mapping[str, Evidence]) -> list[Text]:
+    return [decision(one.verdicts(claim)) for one in columns.values()]
+
+
+def _doubt(name: str, evidence: Evidence) -> list[Text]:
+    study = evidence.study
+    made_with = f"--profile {study.profile} --variant {study.variant}"
+    return [name, VARIANTS[study.variant].doubt, made_with, f"{len(evidence.results)}"]
+
+
+def area_rows(found: Mapping[str, Sequence[StepRow]]) -> list[list[Text]]:
+    """How well every method learns under each column's choices, and what longer steps bring it."""
+    names = dict.fromkeys(row.name for rows in found.values() for row in rows)
+    scores = [{row.name: with_interval(row.fixed) for row in rows} for rows in found.values()]
+    return [
+        *([name, *(one.get(name, NOTHING) for one in scores)] for name in names),
+        ["a tenth of a step", *map(_rise, found.values())],
+    ]
+
+
+def _rise(rows: Sequence[StepRow]) -> str:
+    line = line_through([row.share for row in rows], [row.fixed for row in rows])
+    slope, correlation = round(line.slope / 10, 4), round(line.correlation, 2)
+    return f"{number(slope, 2)} ({number(correlation, 2)})"

@@ -8,13 +8,12 @@ from jaxtyping import Float
 from fmarl.report.curves import Panel, Series, draw_panels
 from fmarl.report.forest_plot import Effect, draw_forest
 from fmarl.report.mpl_style import Figure
-from fmarl.report.statistics import Interval, bootstrap_interval, mean_band
+from fmarl.report.statistics import Interval, seed_band, seed_interval
 from fmarl.reproduce import paper
-from fmarl.reproduce.measured_steps import MEASURE, StepRow, step_rows
 from fmarl.reproduce.measures import LEARNING_EPOCHS, MEASURES, efficiency
-from fmarl.reproduce.methods import ASY, DECAY_92, IRL, SYN, TAU_1, TAU_1_15
 from fmarl.reproduce.results import Result
 from fmarl.reproduce.run_plan import FIGURE_6_PANELS, FIGURE_7_NAMES, rated
+from fmarl.reproduce.step_section import MEASURE, StepRow, step_rows
 from fmarl.reproduce.study_results import Evidence
 from fmarl.reproduce.verdicts import Verdict
 
@@ -29,7 +28,7 @@ Values = Callable[[Result], Float[np.ndarray, " test"]]
 
 def figure_4(evidence: Evidence) -> Figure:
     """Independent and federated learning, and federation over slow links."""
-    panel = _panel(evidence, "effect of federation", (IRL, TAU_1, SYN, ASY))
+    panel = _panel(evidence, "effect of federation", (paper.IRL, paper.TAU_1, paper.SYN, paper.ASY))
     panels = _and_beginnings(evidence, [panel])
     return draw_panels(panels, len(panels))
 
@@ -43,7 +42,10 @@ def figure_5(evidence: Evidence) -> Figure:
             [rated(name, rate) for rate in paper.RATES],
             [f"η = {rate:g}" for rate in paper.RATES],
         )
-        for title, name in (("(a) FIRL τ=1∼15", TAU_1_15), ("(b) FIRL_D λ=0.92", DECAY_92))
+        for title, name in (
+            ("(a) FIRL τ=1∼15", paper.TAU_1_15),
+            ("(b) FIRL_D λ=0.92", paper.DECAY_92),
+        )
     ]
     return draw_panels(panels, 2)
 
@@ -119,7 +121,7 @@ def _panel(
     """Curves of NAS, with what SUMO's own drivers reach."""
     series = _series(evidence, names, labels or names, lambda result: result.curve)
     reached = evidence.sumo(world)
-    baseline = bootstrap_interval(reached) if reached else None
+    baseline = seed_interval(reached) if reached else None
     return Panel(title, series, EPOCHS, NAS, baseline, "all vehicles driven by SUMO")
 
 
@@ -144,7 +146,7 @@ def _series(
 
 def _one_series(label: str, runs: Sequence[Result], values: Values) -> Series:
     table = np.array([values(run) for run in runs])
-    return Series(label, runs[0].epochs, table, *mean_band(table))
+    return Series(label, runs[0].epochs, table, *seed_band(table))
 
 
 def _points(rows: Sequence[StepRow], part: str) -> list[Series]:

@@ -6,24 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fmarl.report.statistics import area_under_curve, time_to_level
-from fmarl.reproduce.bound_runs import bound_margin
+from fmarl.report.run_scores import PRICES
+from fmarl.report.statistics import area_under_curve, end_of_curve, time_to_level
 from fmarl.reproduce.results import Result
-from fmarl.theory import Problem
 
-LAST_SHARE = 0.1
-"""Of the tests: those that count as the end of a run. No maximum over time is ever taken."""
 LEARNING_EPOCHS = 100
 """Then most methods have levelled off, and 400 more equal epochs would only hide how they differ.
 (Until most runs of Fig. 4 were seen, and no others, this was the whole run.)"""
 EARLY_EPOCHS = 50
 """Those in which Fig. 7's curves start. (Until runs at each method's own best η were there, which
 are shorter, it was a tenth of the run: 50 of 500 as well.)"""
-
 LEAST = 1e-12
 """Stands for zero under a logarithm."""
-PRICES = Problem(smoothness=1.0, gradient_noise=0.0)
-"""C1 = 1 and W1 = 1e-3, as in the paper."""
 
 
 class Measure(NamedTuple):
@@ -40,8 +34,7 @@ class Measure(NamedTuple):
 
 def final(result: Result, level: float) -> float:
     """NAS at the end: mean of the last tenth of the tests."""
-    count = max(round(LAST_SHARE * len(result.curve)), 1)
-    return float(result.curve[-count:].mean())
+    return end_of_curve(result.curve.tolist())
 
 
 def area(result: Result, level: float) -> float:
@@ -91,8 +84,11 @@ def efficiency(result: Result) -> np.ndarray:
 
 
 def margin_of_the_bound(result: Result, level: float) -> float:
-    """Logarithm of the corrected bound over the measured norm (`bound_runs`)."""
-    return bound_margin(result.facts)
+    """Logarithm of corrected bound over measured norm; not a number where nothing is proved."""
+    found = result.facts.get("bound")
+    if not found or not found["is_proved"]:
+        return math.nan
+    return math.log(found["corrected"] / found["gradient_norm"])
 
 
 MEASURES: Mapping[str, Measure] = {

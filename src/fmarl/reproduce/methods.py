@@ -3,43 +3,28 @@
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
+
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.experiment import Experiment
-from fmarl.federation.recipes import MethodConfig
+from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.reproduce import paper
-from fmarl.reproduce.open_choices import LOCAL_UPDATES
 from fmarl.reproduce.paper import TableRow
 from fmarl.reproduce.result_keys import key_of
-from fmarl.reproduce.steps import with_full_steps
-from fmarl.reproduce.study import Study
+from fmarl.reproduce.study import LOCAL_UPDATES, Study
 
-IRL, SYN, ASY = "IRL", "FIRL_syn", "FIRL_asy"
-SUMO = "SUMO"
-"""All vehicles driven by SUMO: what the paper calls the optimal baseline."""
+PERIODS = 200
+"""Of the paper's K = 3000 updates and τ = 15; they matter only where τ_i are drawn."""
 
 Experiments = dict[str, Experiment]
 """From a name to an experiment whose seed is still to be set."""
 
 
-def name_of(row: TableRow) -> str:
-    """How a row of Table IV is called everywhere.
-
-    >>> name_of(paper.TABLE_4[8])
-    'FIRL_D τ=1∼15 λ=0.92'
-    """
-    return f"{row.method} {row.label}"
-
-
-TABLE_NAMES = tuple(name_of(row) for row in paper.TABLE_4)
-TAU_1, TAU_10, TAU_15, TAU_10_15, TAU_5_15, TAU_1_15 = TABLE_NAMES[:6]
-DECAY_98, DECAY_95, DECAY_92 = TABLE_NAMES[6:9]
-CONSENSUS, CONSENSUS_DENSE, CONSENSUS_TWICE, CONSENSUS_1_15 = TABLE_NAMES[9:]
-
-
+@cache
 def table_methods(study: Study) -> Experiments:
     """The 13 methods of Table IV, measured on the sample set."""
-    return {name_of(row): _measured(study, _together(study, row)) for row in paper.TABLE_4}
+    return {row.name: _measured(study, _together(study, row)) for row in paper.TABLE_4}
 
 
 def federated_or_not(study: Study) -> Experiments:
@@ -47,11 +32,11 @@ def federated_or_not(study: Study) -> Experiments:
     choices = study.choices
     late = {"delay_slots": choices.delay_slots, "learning_rate": choices.learning_rate}
     return {
-        IRL: _measured(
+        paper.IRL: _measured(
             study, MethodConfig(method="independent", learning_rate=choices.learning_rate)
         ),
-        SYN: _measured(study, MethodConfig(method="delayed", **late)),
-        ASY: _measured(study, MethodConfig(method="delayed-adoption", **late)),
+        paper.SYN: _measured(study, MethodConfig(method="delayed", **late)),
+        paper.ASY: _measured(study, MethodConfig(method="delayed-adoption", **late)),
     }
 
 
@@ -93,6 +78,26 @@ def at_rate(experiment: Experiment, learning_rate: float) -> Experiment:
 def on_seed(experiment: Experiment, seed: int) -> Experiment:
     """The same experiment with a seed."""
     return replace(experiment, seed=seed)
+
+
+def step_share(together: MethodConfig) -> float:
+    """How far agents step together in a slot, as a share of a full step: (1/τ) Σ_y D_y a_y.
+
+    Symbols: D_y decay, a_y share of agents that are active in slot y of a period. Of Table IV's
+    methods it explains most of how they differ (docs/reproduction.md).
+
+    >>> step_share(MethodConfig(sync_period=2, local_updates="2,2,2,2,2,2,1"))
+    0.9285714285714286
+    """
+    method = make_from_config(together, paper.NUM_AGENTS, PERIODS, seed=0)
+    slots = np.arange(int(method.sync_period))
+    active = method.local_updates[..., None] > slots
+    return float((active * method.decay[slots]).mean())
+
+
+def with_full_steps(together: MethodConfig) -> MethodConfig:
+    """The same method with an η at which it steps as far as one that masks and decays nothing."""
+    return replace(together, learning_rate=together.learning_rate / step_share(together))
 
 
 def _together(study: Study, row: TableRow) -> MethodConfig:

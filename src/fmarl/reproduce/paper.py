@@ -79,6 +79,11 @@ class TableRow(NamedTuple):
     utility: float
 
     @property
+    def name(self) -> str:
+        """What it is called everywhere, such as "FIRL_D τ=1∼15 λ=0.92"."""
+        return f"{self.method} {self.label}"
+
+    @property
     def sync_period(self) -> int:
         """τ: the fastest agent's number of updates."""
         return max(self.local_updates)
@@ -106,3 +111,13 @@ TABLE_4: tuple[TableRow, ...] = (
 )
 # fmt: on
 """Table IV, "Numerical simulation results in the Figure Eight scenario", row by row."""
+
+TABLE_NAMES = tuple(row.name for row in TABLE_4)
+TAU_1, TAU_10, TAU_15, TAU_10_15, TAU_5_15, TAU_1_15 = TABLE_NAMES[:6]
+DECAY_98, DECAY_95, DECAY_92 = TABLE_NAMES[6:9]
+CONSENSUS, CONSENSUS_DENSE, CONSENSUS_TWICE, CONSENSUS_1_15 = TABLE_NAMES[9:]
+
+IRL, SYN, ASY = "IRL", "FIRL_syn", "FIRL_asy"
+"""What Fig. 4 adds: no federation, and federation over slow links."""
+SUMO, MERGE_SUMO = "SUMO", "Merge SUMO"
+"""All vehicles driven by SUMO: what the paper calls the optimal baseline."""

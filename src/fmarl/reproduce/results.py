@@ -21,7 +21,7 @@ from fmarl.records.jsonl import LineWriter, read_lines
 from fmarl.records.lock import hold
 from fmarl.records.run_description import installed_versions
 from fmarl.records.run_folder import RunFolder
-from fmarl.report.utility_row import Measured, measured
+from fmarl.report.run_scores import UtilityRow, utility_row
 from fmarl.reproduce.bound_runs import bound_facts, is_bound_run
 from fmarl.reproduce.result_keys import code_fingerprint, key_of
 from fmarl.reproduce.study import Study
@@ -48,7 +48,7 @@ class Result(NamedTuple):
     exchanges: Int[np.ndarray, " test"]
     totals: Mapping[str, int]
     """The whole ledger at the end, and the bytes sent."""
-    measured: Measured | None
+    measured: UtilityRow | None
     """Gradient norms and utility, if the run had a sample set."""
     facts: Mapping[str, Any]
     """Everything else that was kept."""
@@ -174,7 +174,7 @@ def summary(experiment: Experiment, folder: Path, failed: str = "") -> dict[str,
     epochs = {line["epoch"]: line for line in lines if line["kind"] == "epoch"}
     if not tests or not epochs:
         raise DiskTrouble(f"{metrics} has no tests, though its run has ended")
-    found = measured(lines)
+    found = utility_row(lines)
     nothing = {"uploads": 0, "exchanges": 0}
     at_tests = [epochs.get(line["epoch"], nothing) for line in tests]
     counts = ("uploads", "updates", "exchanges", "mixings", "bytes_sent")
@@ -196,7 +196,7 @@ def summary(experiment: Experiment, folder: Path, failed: str = "") -> dict[str,
     }
 
 
-def _bound(experiment: Experiment, folder: Path, found: Measured | None) -> dict[str, Any] | None:
+def _bound(experiment: Experiment, folder: Path, found: UtilityRow | None) -> dict[str, Any] | None:
     if found is None or not is_bound_run(experiment):
         return None
     return bound_facts(experiment, folder, found.gradient_norm)
@@ -223,7 +223,7 @@ def result_of(record: Mapping[str, Any]) -> Result:
         uploads=np.array(whole("uploads")),
         exchanges=np.array(whole("exchanges")),
         totals=record["totals"],
-        measured=None if found is None else Measured(*found),
+        measured=None if found is None else UtilityRow(*found),
         facts=record,
     )
 

@@ -12,24 +12,6 @@ from fmarl.errors import require
 from fmarl.reproduce import paper
 from fmarl.reproduce.bound_runs import BOUND_NAMES, bound_experiments, bound_sources
 from fmarl.reproduce.methods import (
-    ASY,
-    CONSENSUS,
-    CONSENSUS_1_15,
-    CONSENSUS_DENSE,
-    CONSENSUS_TWICE,
-    DECAY_92,
-    DECAY_95,
-    DECAY_98,
-    IRL,
-    SUMO,
-    SYN,
-    TABLE_NAMES,
-    TAU_1,
-    TAU_1_15,
-    TAU_5_15,
-    TAU_10,
-    TAU_10_15,
-    TAU_15,
     Experiments,
     at_rate,
     baseline,
@@ -44,13 +26,23 @@ from fmarl.reproduce.results import Result, ResultsFolder
 from fmarl.reproduce.study import Study
 from fmarl.reproduce.tuning import not_yet_tuned, tuned_experiments, tuning_experiments
 
-MERGE_SUMO = f"Merge {SUMO}"
+START_SECONDS = 2.0
+"""Of one core: the process of the world; those that train are there already."""
+STEP_SECONDS = {
+    ("figure-eight", "ppo"): 1.2e-4,
+    ("merge", "ppo"): 5e-4,
+    ("merge", "trpo"): 5e-4,
+    ("merge", "tac"): 7e-4,
+}
+"""Of one core per step of the world, learning included, as measured where this was written."""
 
 
 def figure_4(study: Study) -> Experiments:
     """Effect of federation, and of delays on it."""
-    methods = {**table_methods(study), **federated_or_not(study), SUMO: baseline(study)}
-    return {name: methods[name] for name in (IRL, TAU_1, SYN, ASY, SUMO)}
+    methods = {**table_methods(study), **federated_or_not(study), paper.SUMO: baseline(study)}
+    return {
+        name: methods[name] for name in (paper.IRL, paper.TAU_1, paper.SYN, paper.ASY, paper.SUMO)
+    }
 
 
 def figure_5(study: Study) -> Experiments:
@@ -58,7 +50,7 @@ def figure_5(study: Study) -> Experiments:
     methods = table_methods(study)
     return {
         rated(name, rate): at_rate(methods[name], rate)
-        for name in (TAU_1_15, DECAY_92)
+        for name in (paper.TAU_1_15, paper.DECAY_92)
         for rate in paper.RATES
     }
 
@@ -67,8 +59,8 @@ def figure_6(study: Study) -> Experiments:
     """Six panels: local updates, decay, consensus; and Merge under three algorithms."""
     methods = table_methods(study)
     names = [name for panel in FIGURE_6_PANELS.values() for name in panel]
-    merge = {**in_merge(study), MERGE_SUMO: baseline(study, "merge")}
-    return {**{name: methods[name] for name in names}, SUMO: baseline(study), **merge}
+    merge = {**in_merge(study), paper.MERGE_SUMO: baseline(study, "merge")}
+    return {**{name: methods[name] for name in names}, paper.SUMO: baseline(study), **merge}
 
 
 def figure_7(study: Study) -> Experiments:
@@ -78,18 +70,32 @@ def figure_7(study: Study) -> Experiments:
 
 
 def table_4(study: Study) -> Experiments:
-    """The 13 methods of the table, and what SUMO reaches, for the claims about them."""
-    return {**table_methods(study), SUMO: baseline(study)}
+    """The 13 methods of the table, and what paper.SUMO reaches, for the claims about them."""
+    return {**table_methods(study), paper.SUMO: baseline(study)}
 
 
 FIGURE_6_PANELS = {
-    "a": (TAU_1, TAU_10, TAU_15, TAU_10_15, TAU_5_15, TAU_1_15),
-    "b": (TAU_1_15, DECAY_98, DECAY_95, DECAY_92),
-    "c": (TAU_15, TAU_1_15, CONSENSUS, CONSENSUS_DENSE, CONSENSUS_TWICE, CONSENSUS_1_15),
+    "a": (paper.TAU_1, paper.TAU_10, paper.TAU_15, paper.TAU_10_15, paper.TAU_5_15, paper.TAU_1_15),
+    "b": (paper.TAU_1_15, paper.DECAY_98, paper.DECAY_95, paper.DECAY_92),
+    "c": (
+        paper.TAU_15,
+        paper.TAU_1_15,
+        paper.CONSENSUS,
+        paper.CONSENSUS_DENSE,
+        paper.CONSENSUS_TWICE,
+        paper.CONSENSUS_1_15,
+    ),
 }
 """Methods of the panels on Figure Eight."""
 
-FIGURE_7_NAMES = (TAU_1, TAU_10, TAU_1_15, DECAY_92, CONSENSUS, CONSENSUS_1_15)
+FIGURE_7_NAMES = (
+    paper.TAU_1,
+    paper.TAU_10,
+    paper.TAU_1_15,
+    paper.DECAY_92,
+    paper.CONSENSUS,
+    paper.CONSENSUS_1_15,
+)
 """The paper shows "some representative methods", of which its text names these kinds."""
 
 PARTS: dict[str, Callable[[Study], Experiments]] = {
@@ -105,8 +111,8 @@ PARTS: dict[str, Callable[[Study], Experiments]] = {
 def rated(name: str, rate: float) -> str:
     """How a method at another learning rate is called.
 
-    >>> rated("IRL", 1e-3)
-    'IRL η=0.001'
+    >>> rated("paper.IRL", 1e-3)
+    'paper.IRL η=0.001'
     """
     return f"{name} η={rate:g}"
 
@@ -119,7 +125,6 @@ class Task(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What its result will be filed under."""
         return key_of(self.experiment)
 
 
@@ -135,7 +140,7 @@ def seeds_of(study: Study, name: str) -> range:
     length = study.length
     if name in BOUND_NAMES:
         return range(length.bound_seeds)
-    return range(length.table_seeds if name in TABLE_NAMES else length.seeds)
+    return range(length.table_seeds if name in paper.TABLE_NAMES else length.seeds)
 
 
 def planned(study: Study, parts: Iterable[str], results: Mapping[str, Result]) -> list[Task]:
@@ -201,3 +206,20 @@ def _seeded(study: Study, tasks: list[Task]) -> list[Task]:
 
 def _tasks(experiments: Experiments) -> list[Task]:
     return [Task(name, experiment) for name, experiment in experiments.items()]
+
+
+def core_seconds(experiment: Experiment) -> float:
+    """What a run costs on one core, roughly.
+
+    >>> round(core_seconds(Experiment(num_epochs=100, test_every=0)))
+    20
+    """
+    tests = experiment.num_epochs // experiment.test_every + 1 if experiment.test_every else 0
+    epochs = experiment.num_epochs + tests * experiment.test_repetitions
+    cost = STEP_SECONDS[experiment.world, experiment.algorithm]
+    return START_SECONDS + epochs * paper.EPOCH_STEPS * cost
+
+
+def wall_seconds(experiments: Iterable[Experiment], cores: int) -> float:
+    """What runs take together on so many cores, before it is known how fast these are."""
+    return sum(map(core_seconds, experiments)) / cores

@@ -15,7 +15,6 @@ from fmarl.launch.launcher import Launcher
 from fmarl.launch.queue import QueuedRun, run_queue
 from fmarl.launch.run_status import RunStatus
 from fmarl.records.run_folder import RunFolder
-from fmarl.reproduce.estimate import core_seconds, wall_seconds
 from fmarl.reproduce.results import (
     ResultsFolder,
     adding_to,
@@ -24,7 +23,13 @@ from fmarl.reproduce.results import (
     summary,
     what_runs_here,
 )
-from fmarl.reproduce.run_plan import Task, missing_tasks, still_to_run
+from fmarl.reproduce.run_plan import (
+    Task,
+    core_seconds,
+    missing_tasks,
+    still_to_run,
+    wall_seconds,
+)
 from fmarl.reproduce.study import Study
 
 TRUST_SECONDS = 60.0

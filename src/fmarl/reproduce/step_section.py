@@ -1,12 +1,23 @@
 """The part of the report about why methods differ: how far they step at the same η."""
 
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
 from fmarl.report.format import NOTHING, number, with_interval
 from fmarl.report.mpl_style import Figure
 from fmarl.report.page import Paragraph, Picture, Section, Table, Text
-from fmarl.reproduce.measured_steps import StepRow, line_through, step_rows
+from fmarl.report.statistics import Interval, seed_interval
+from fmarl.reproduce import paper
+from fmarl.reproduce.methods import step_share, table_methods
 from fmarl.reproduce.study_results import Evidence
 from fmarl.reproduce.tuning import best_steps
 
+MEASURE = "area"
+FEWEST_METHODS = 3
+"""Two always lie on a line."""
 ABOUT = (
     "Agents that have no update left in a period, and updates that are decayed, make a step "
     "shorter. The share of full steps that a method takes is (1/τ) Σ D(y) a(y), with a(y) the "
@@ -14,6 +25,60 @@ ABOUT = (
     "same η, and does not where each has its own, methods differ as step sizes do."
 )
 HEADER = ["method", "share of full steps", "at the paper's η", "at its best η", "best η"]
+
+
+class StepRow(NamedTuple):
+    """A method, its share of full steps, and mean NAS while it learns."""
+
+    name: str
+    family: str
+    """FIRL, FIRL_D or FIRL_C."""
+    share: float
+    fixed: Interval
+    """At the paper's η."""
+    tuned: Interval
+    """At its own best η."""
+
+
+def step_rows(evidence: Evidence) -> list[StepRow]:
+    """Table IV's methods that were run."""
+    methods = table_methods(evidence.study)
+    return [
+        StepRow(
+            name,
+            row.method,
+            step_share(methods[name].together),
+            seed_interval(list(evidence.scores(name, MEASURE).values())),
+            seed_interval(list(evidence.tuned_scores(name, MEASURE).values())),
+        )
+        for row in paper.TABLE_4
+        if evidence.runs(name := row.name)
+    ]
+
+
+class StraightLine(NamedTuple):
+    """The straight line through methods: mean NAS against the share of full steps."""
+
+    slope: float
+    """What a whole step more would bring."""
+    correlation: float
+    """How near to it methods lie, from −1 to 1."""
+
+
+def line_through(shares: Sequence[float], found: Sequence[Interval]) -> StraightLine:
+    """Least squares over the methods that were run.
+
+    >>> line_through([0.5, 0.75, 1.0], [Interval(2 * x, 0.0, 9.0) for x in (0.5, 0.75, 1.0)])
+    StraightLine(slope=2.0, correlation=1.0)
+    """
+    known = [math.isfinite(one.value) for one in found]
+    x = np.array(shares)[known]
+    y = np.array([one.value for one in found])[known]
+    if len(x) < FEWEST_METHODS or np.ptp(x) == 0:
+        return StraightLine(math.nan, math.nan)
+    (spread, together), (_, other) = np.cov(x, y)
+    with np.errstate(invalid="ignore"):  # methods that all do the same lie on no line in particular
+        return StraightLine(float(together / spread), float(together / np.sqrt(spread * other)))
 
 
 def step_section(evidence: Evidence, figure: Figure) -> Section:

@@ -1,20 +1,22 @@
 """The runs of a study, found by the names that figures and claims use."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
 from fmarl.engine.experiment import Experiment
+from fmarl.reproduce import paper
 from fmarl.reproduce.bound_runs import BOUND_RATES, bound_experiments, bound_name
-from fmarl.reproduce.claims import BOUND_OF, MEASURED, Claim
+from fmarl.reproduce.claims import BOUND_OF, MEASURED
 from fmarl.reproduce.measures import MEASURES
-from fmarl.reproduce.methods import SUMO, on_seed
+from fmarl.reproduce.methods import on_seed
 from fmarl.reproduce.result_keys import key_of
-from fmarl.reproduce.results import Result
-from fmarl.reproduce.run_plan import MERGE_SUMO, PARTS, seeds_of
-from fmarl.reproduce.study import Study
+from fmarl.reproduce.results import Result, read_about, read_results
+from fmarl.reproduce.run_plan import PARTS, seeds_of
+from fmarl.reproduce.study import Study, make_study
 from fmarl.reproduce.tuning import TUNED, tuned_experiments
-from fmarl.reproduce.verdicts import Verdict, decide, together
+from fmarl.reproduce.verdicts import Claim, Verdict, decide, together
 
 
 class Evidence:
@@ -29,6 +31,7 @@ class Evidence:
         }
         self._experiments |= bound_experiments(study) | tuned_experiments(study, results)
         self._found: dict[str, dict[int, Result]] = {}
+        self._verdicts: dict[tuple[Claim, bool], list[Verdict]] = {}
 
     def runs(self, name: str) -> dict[int, Result]:
         """The runs of a method by seed; those of the seeds that are to be reported."""
@@ -43,7 +46,7 @@ class Evidence:
 
     def sumo(self, world: str = "figure-eight") -> list[float]:
         """The same by seed: the tests of a run that obeys nobody, before it has learned."""
-        name = SUMO if world == "figure-eight" else MERGE_SUMO
+        name = paper.SUMO if world == "figure-eight" else paper.MERGE_SUMO
         return [float(result.curve[0]) for result in self.runs(name).values()]
 
     def scores(self, name: str, measure: str) -> dict[int, float]:
@@ -63,6 +66,11 @@ class Evidence:
 
     def verdicts(self, claim: Claim, *, tuned: bool = False) -> list[Verdict]:
         """What the runs say to each comparison of a claim; nothing where it does not apply."""
+        if (claim, tuned) not in self._verdicts:
+            self._verdicts[claim, tuned] = self._decide(claim, tuned=tuned)
+        return self._verdicts[claim, tuned]
+
+    def _decide(self, claim: Claim, *, tuned: bool) -> list[Verdict]:
         if tuned and claim.is_about_rates:
             return []
         scores = self.tuned_scores if tuned else self.scores
@@ -87,3 +95,9 @@ class Evidence:
             return {}
         keys = {seed: key_of(on_seed(experiment, seed)) for seed in seeds_of(self.study, name)}
         return {seed: self.results[key] for seed, key in keys.items() if key in self.results}
+
+
+def read_evidence(folder: Path) -> Evidence:
+    """All results of a folder, as a study of the profile and variant that it was made with."""
+    about = read_about(folder)
+    return Evidence(make_study(about["profile"], about["variant"]), read_results(folder))

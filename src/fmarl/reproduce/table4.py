@@ -1,9 +1,13 @@
-"""Table IV recomputed: overheads and utilities from each row's method and printed gradient norm."""
+"""Table IV: recomputed from what the paper prints, and measured again by runs of its 13 methods."""
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fmarl.report.format import NOTHING, number, with_interval
+from fmarl.report.page import Paragraph, Section, Table, Text
+from fmarl.report.statistics import Interval, seed_interval
 from fmarl.reproduce import paper
 from fmarl.theory import (
     Overheads,
@@ -18,6 +22,24 @@ from fmarl.theory import (
     utility,
 )
 from fmarl.topology import constant_weights, graph_from_text
+
+if TYPE_CHECKING:  # these load JAX, and `fmarl bounds --table4` does not need it
+    from fmarl.reproduce.results import Result
+    from fmarl.reproduce.study_results import Evidence
+
+HEADER = [
+    "method",
+    "uploads",
+    "updates",
+    "exchanges",
+    "as printed",
+    "norm, paper",
+    "norm, ours",
+    "utility, paper",
+    "utility, ours",
+    "NAS at the end",
+    "seeds",
+]
 
 
 class RecomputedRow(NamedTuple):
@@ -76,4 +98,130 @@ def plan_of(row: paper.TableRow) -> Plan:
             epoch_steps=paper.EPOCH_STEPS,
             steps_per_update=paper.STEPS_PER_UPDATE,
         ),
+    )
+
+
+class MeasuredRow(NamedTuple):
+    """A row of Table IV beside what runs of its method measured."""
+
+    row: paper.TableRow
+    seeds: int
+    counted: Mapping[str, int]
+    """From the ledger of the runs, not from a formula; empty without runs."""
+    gradient_norm: Interval
+    initial_gradient_norm: Interval
+    utility: Interval
+    """Min–max normalised over the 13 rows, seed by seed."""
+
+    def agrees(self, num_epochs: int = paper.NUM_EPOCHS) -> bool:
+        """Whether the ledger has exactly what the paper prints, or a shorter run's share of it."""
+        names = ("uploads", "updates", "exchanges", "mixings")
+        counted = [paper.NUM_EPOCHS * self.counted.get(name, -1) for name in names]
+        printed = (self.row.uploads, self.row.updates, self.row.exchanges, self.row.exchanges)
+        return counted == [num_epochs * count for count in printed]
+
+
+def measured_table(runs: Mapping[str, Mapping[int, "Result"]]) -> list[MeasuredRow]:
+    """Every row of the table from the runs of its method, by the seeds that all methods have."""
+    found = [runs.get(row.name, {}) for row in paper.TABLE_4]
+    utilities = _normalised(found)
+    return [
+        _measured_row(row, by_seed, values)
+        for row, by_seed, values in zip(paper.TABLE_4, found, utilities, strict=True)
+    ]
+
+
+def _normalised(found: Sequence[Mapping[int, "Result"]]) -> list[list[float]]:
+    """Normalised utilities per row, one for each seed that every row has."""
+    seeds = sorted(set.intersection(*(set(by_seed) for by_seed in found)))
+    columns = [
+        normalised_utility(np.array([_utility(by_seed[seed]) for by_seed in found]))
+        for seed in seeds
+    ]
+    return [[float(column[index]) for column in columns] for index in range(len(found))]
+
+
+def _utility(result: "Result") -> float:
+    """Infeasible for a run that ended before its first average: it removed no error."""
+    return result.measured.utility if result.measured else -np.inf
+
+
+def _measured_row(
+    row: paper.TableRow, by_seed: Mapping[int, "Result"], utilities: Sequence[float]
+) -> MeasuredRow:
+    results = list(by_seed.values())
+    measured = [result.measured for result in results if result.measured]
+    return MeasuredRow(
+        row,
+        len(results),
+        results[0].totals if results else {},
+        seed_interval([one.gradient_norm for one in measured]),
+        seed_interval([one.initial_gradient_norm for one in measured]),
+        seed_interval(utilities),
+    )
+
+
+def table_section(evidence: "Evidence") -> Section:
+    """Table IV with intervals."""
+    table = measured_table({name: evidence.runs(name) for name in paper.TABLE_NAMES})
+    rows = [_cells(row, name, evidence) for row, name in zip(table, paper.TABLE_NAMES, strict=True)]
+    agreeing = sum(row.agrees(evidence.study.length.num_epochs) for row in table)
+    caption = (
+        "Table IV. Overheads are counted by the ledger of the runs. Norms are ‖∇F(θ̄)‖² on the "
+        "sample set, averaged over all averages of a run; utility is normalised from the worst row "
+        "to the best, as in the paper. [95 % intervals over seeds]"
+    )
+    return Section(
+        "Table IV: overheads, gradient norm, utility",
+        "table4",
+        [
+            Paragraph(["The paper: ", paper.STATEMENTS["table4"]]),
+            Paragraph(_overheads(evidence, agreeing, len(table))),
+            Paragraph(_scale(table)),
+            Table(HEADER, rows, caption, "lrrrlrrrrrr"),
+        ],
+    )
+
+
+def _cells(row: MeasuredRow, name: str, evidence: "Evidence") -> list[Text]:
+    ends = list(evidence.scores(name, "final").values())
+    counts = [str(row.counted.get(part, NOTHING)) for part in ("uploads", "updates", "exchanges")]
+    return [
+        name,
+        *counts,
+        _as_printed(row, evidence.study.length.num_epochs),
+        f"{row.row.gradient_norm:.4f}",
+        with_interval(row.gradient_norm),
+        f"{row.row.utility:.4f}",
+        with_interval(row.utility),
+        with_interval(seed_interval(ends)),
+        str(row.seeds),
+    ]
+
+
+def _as_printed(row: MeasuredRow, num_epochs: int) -> str:
+    if not row.seeds:
+        return NOTHING
+    return "yes" if row.agrees(num_epochs) else "no"
+
+
+def _overheads(evidence: "Evidence", agreeing: int, count: int) -> str:
+    epochs = evidence.study.length.num_epochs
+    agree = f"agree with the paper in {agreeing} of {count} rows, by the ledger."
+    if epochs == paper.NUM_EPOCHS:
+        return f"Overheads {agree}"
+    return (
+        f"Runs have {epochs} of the paper's {paper.NUM_EPOCHS} epochs; for that share of them "
+        f"overheads {agree}"
+    )
+
+
+def _scale(table: list[MeasuredRow]) -> str:
+    """ψ2 says on which scale the norms are."""
+    first = table[0].initial_gradient_norm
+    return (
+        f"At the start the norm is ψ2 = {with_interval(first)}; the paper's utilities imply "
+        f"{number(paper.INITIAL_GRADIENT_NORM, 5)}. Norms depend on the loss's weights and on the "
+        "sample set, which the paper does not state, so rows should be compared with rows, not "
+        "columns with columns."
     )

@@ -5,22 +5,21 @@ side and the difference is not negligible; not supported if the whole interval l
 negligible; else undecided. With fewer than five common seeds nothing is decided. A claim is
 supported if all its comparisons are, and not supported if one of them is not.
 
-The interval that decides is Student's: that of the bootstrap, shown beside it, holds the truth in
-84 % of cases with five seeds, not in 95 % (tests/unit/report/test_statistics.py).
+The interval is Student's, which keeps its promise for few seeds: the bootstrap's would hold the
+truth in 84 % of cases with five seeds, not in 95 % (tests/unit/report/test_statistics.py).
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from fmarl.report.forest_plot import VerdictWord
+from fmarl.report.page import VerdictWord
 from fmarl.report.statistics import (
+    UNKNOWN,
     Interval,
     mean_interval,
-    paired_difference,
     probability_of_improvement,
 )
-from fmarl.reproduce.claims import Comparison
 from fmarl.reproduce.measures import MEASURES
 
 NoVerdict = Literal["not run yet", "it is about η itself"]
@@ -28,7 +27,25 @@ NoVerdict = Literal["not run yet", "it is about η itself"]
 
 LEAST_SEEDS = 5
 WORST_FIRST: dict[VerdictWord, int] = {"not supported": 0, "undecided": 1, "supported": 2}
-UNKNOWN = Interval(math.nan, math.nan, math.nan)
+
+
+class Comparison(NamedTuple):
+    """One method is said to beat another, by one measure."""
+
+    better: str
+    worse: str
+    measure: str
+
+
+class Claim(NamedTuple):
+    """Something that is said of methods."""
+
+    number: int
+    says: str
+    where: str
+    comparisons: tuple[Comparison, ...]
+    is_about_rates: bool = False
+    """Then it can not be decided again with each method at its own best η."""
 
 
 class Verdict(NamedTuple):
@@ -38,8 +55,6 @@ class Verdict(NamedTuple):
     word: VerdictWord
     effect: Interval
     """Mean difference in the claimed direction: positive is as claimed."""
-    resampled: Interval
-    """The same with the bootstrap's interval."""
     improvement: Interval
     """Probability that a run of the better one beats a run of the other."""
     seeds: int
@@ -60,13 +75,12 @@ def decide(comparison: Comparison, scores: Scores) -> Verdict:
     ours, theirs = (_signed(numbers, measure.sign) for numbers in found)
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
-        return Verdict(comparison, "undecided", UNKNOWN, UNKNOWN, UNKNOWN, 0, was_run)
+        return Verdict(comparison, "undecided", UNKNOWN, UNKNOWN, 0, was_run)
     effect = mean_interval([ours[seed] - theirs[seed] for seed in shared])
     return Verdict(
         comparison,
         verdict_of(effect, measure.negligible, len(shared)),
         effect,
-        paired_difference(ours, theirs),
         probability_of_improvement(list(ours.values()), list(theirs.values())),
         len(shared),
         was_run,

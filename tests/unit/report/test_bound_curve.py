@@ -1,4 +1,4 @@
-"""Measured norms against the corrected bound: the same verdict as the reproduction's own check."""
+"""Measured norms against the corrected bound: along a run, and at its end."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from fmarl.records.strict_json import seal
 from fmarl.report.bound_curve import (
     PLAIN,
     BoundCurve,
+    bound_at_end,
     bound_curve,
     bound_of,
     norm_curve,
@@ -24,8 +25,7 @@ from fmarl.report.bound_curve import (
     why_no_bound,
 )
 from fmarl.report.run_reader import RecordedRun, read_recorded_run
-from fmarl.report.utility_row import measured
-from fmarl.reproduce.bound_check import check_bound
+from fmarl.report.run_scores import utility_row
 from unit.report.small_runs import EPOCHS, SLOTS, plain, road, write_run
 
 CONSTANTS = Constants(
@@ -55,20 +55,20 @@ def _run(folder: Path, experiment: Experiment, norms: list[float] | None = None)
     ],
     ids=lambda one: one.together.method,
 )
-def test_the_end_of_the_curve_is_the_check_of_the_reproduction(tmp_path, experiment):
+def test_the_end_of_the_curve_is_the_bound_at_the_end(tmp_path, experiment):
     # A synchronous method has a period of 1 whatever its settings say.
     period = 1 if experiment.together.method == "synchronous" else experiment.together.sync_period
     norms = np.geomspace(8.0, 1.0, EPOCHS * SLOTS // period + 1).tolist()
     run = _run(tmp_path / "run", experiment, norms)
     found = bound_of(run, CONSTANTS._asdict())
-    worth = measured(run.lines)
+    worth = utility_row(run.lines)
     assert isinstance(found, BoundCurve) and worth and run.method
-    checked = check_bound(CONSTANTS, run.method.plan(run.total_updates), worth.gradient_norm)
+    plan = run.method.plan(run.total_updates)
+    checked = bound_at_end(CONSTANTS._asdict(), plan, worth.gradient_norm)
     assert found.updates[-1] == EPOCHS * SLOTS - period
     assert found.means[-1] == pytest.approx(checked.gradient_norm)
-    assert found.values[-1] == pytest.approx(float(checked.corrected.total))
-    assert found.largest_learning_rate == pytest.approx(checked.largest_learning_rate)
-    assert found.is_proved == checked.condition_holds
+    assert found.values[-1] == pytest.approx(checked.corrected)
+    assert found.is_proved == checked.is_proved
 
 
 def test_the_running_mean_weighs_every_average_the_same(tmp_path):

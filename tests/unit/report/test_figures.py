@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.report.figures import FORMATS, Curve, draw_graph, draw_measured, draw_sweep, save_figure
+from fmarl.report.figures import (
+    FORMATS,
+    PlotCurve,
+    draw_graph,
+    draw_measured,
+    draw_sweep,
+    save_figure,
+)
 from fmarl.topology import ring
 
 
@@ -30,7 +37,7 @@ def test_a_graph_has_a_line_per_edge():
 def test_a_sweep_hides_what_is_not_admissible():
     figure = draw_sweep(
         [1, 2, 3],
-        [Curve("printed", [1.0, 2.0, 3.0], "printed")],
+        [PlotCurve("printed", [1.0, 2.0, 3.0], "printed")],
         title="t",
         label="τ",
         here=2,
@@ -42,7 +49,7 @@ def test_a_sweep_hides_what_is_not_admissible():
 
 
 def test_measured_curves_get_a_panel_each():
-    panels = [(name, [Curve("truth", [3.0, 2.0], "measured")]) for name in ("a", "b")]
+    panels = [(name, [PlotCurve("truth", [3.0, 2.0], "measured")]) for name in ("a", "b")]
     figure = draw_measured(panels, updates=[10, 100])
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["a", "b"]
 

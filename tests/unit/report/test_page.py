@@ -15,14 +15,13 @@ from fmarl.report.page import (
     POLICY,
     Block,
     Code,
-    Columns,
     Details,
     Link,
     Paragraph,
     Picture,
     Section,
     Table,
-    Verdict,
+    VerdictBadge,
     page,
 )
 from fmarl.report.statistics import Interval
@@ -67,10 +66,10 @@ def blocks_with(text: str) -> list[Block]:
     """Every kind of block that holds text, holding this one wherever it can."""
     return [
         Paragraph(text),
-        Paragraph((text, Verdict("undecided"), Link(text, "here"))),
-        Table([text, text], [[text, (text, Verdict("supported"))]], caption=text, align="lr"),
+        Paragraph((text, VerdictBadge("undecided"), Link(text, "here"))),
+        Table([text, text], [[text, (text, VerdictBadge("supported"))]], caption=text, align="lr"),
         Code(text),
-        Columns([Paragraph(text)], [Section(text, "inner", [Paragraph(text)])]),
+        Details(text, [Paragraph(text), Section(text, "inner", [Paragraph(text)])]),
         Details(text, [Code(text)]),
     ]
 
@@ -132,7 +131,7 @@ def test_the_same_parts_give_the_same_page(figure):
 
 
 def test_headings_follow_the_sections_and_skip_no_level():
-    inner = Section("C", "c", [Columns([Details("more", [Section("D", "d", [])])], [])])
+    inner = Section("C", "c", [Details("more", [Section("D", "d", [])])])
     whole = page("A", "Lead.", [Section("B", "b", [inner]), Section("E", "e", [])], "Footer.")
     found = [(tag, text) for tag, text in Reader(whole).texts if re.fullmatch("h[1-6]", tag)]
     assert found == [("h1", "A"), ("h2", "B"), ("h3", "C"), ("h4", "D"), ("h2", "E")]
@@ -156,13 +155,13 @@ def test_a_row_of_another_length_than_the_header_is_refused():
 
 def test_a_verdict_has_a_word_and_a_sign_beside_its_colour():
     words = ("supported", "not supported", "undecided")
-    seen = Reader(page_with(Paragraph([Verdict(word) for word in words])))
+    seen = Reader(page_with(Paragraph([VerdictBadge(word) for word in words])))
     spans = [text.strip() for tag, text in seen.texts if tag == "span"]
     assert spans[1::2] == list(words) and len(set(spans[0::2])) == 3
 
 
 def test_every_kind_of_verdict_has_a_colour():
-    seen = Reader(page_with(Paragraph([Verdict("not supported"), Verdict("supported")])))
+    seen = Reader(page_with(Paragraph([VerdictBadge("not supported"), VerdictBadge("supported")])))
     (css,) = [text for tag, text in seen.texts if tag == "style"]
     kinds = [span["class"] for span in seen.all("span") if "class" in span]
     assert all("." + str(kind).replace(" ", ".") + " {" in css for kind in kinds)

@@ -6,19 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.report.comparisons import compare
+from fmarl.report.group_scores import CountRange, compare, score
 from fmarl.report.run_reader import RecordedRun, read_recorded_run
 from fmarl.report.run_scores import (
-    Range,
     as_calculated,
+    cost_of,
     final,
     last_counts,
     learning_curve,
     measure_of,
-    score,
 )
 from fmarl.report.run_set import Group, read_run_set
-from fmarl.report.utility_row import cost_of
 from unit.report.small_runs import RISING, road, seeds, shifted, write_run
 
 
@@ -79,8 +77,8 @@ def test_a_method_without_closed_form_is_neither_right_nor_wrong(tmp_path):
 
 def test_counts_are_ranges_where_runs_have_not_come_equally_far(tmp_path):
     found = score(_group(tmp_path, "synchronous", [RISING, RISING[:2]]))
-    assert found.counts["uploads"] == Range(42, 84)
-    assert found.bytes_sent == Range(2 * 42 * 400, 2 * 84 * 400)
+    assert found.counts["uploads"] == CountRange(42, 84)
+    assert found.bytes_sent == CountRange(2 * 42 * 400, 2 * 84 * 400)
     assert found.group.unfinished == 1
 
 

@@ -13,10 +13,10 @@ from fmarl.report.statistics import (
     area_under_curve,
     bootstrap_interval,
     iqm,
-    mean_band,
     mean_interval,
-    paired_difference,
     probability_of_improvement,
+    seed_band,
+    seed_interval,
     time_to_level,
 )
 
@@ -47,6 +47,34 @@ def test_the_interval_holds_the_truth_95_times_in_a_hundred():
     assert np.mean(held) == pytest.approx(0.95, abs=0.015)
 
 
+def test_from_three_seeds_on_it_is_student_s_interval():
+    assert seed_interval([1.0, 2.0, 6.0]) == mean_interval([1.0, 2.0, 6.0])
+
+
+def test_two_seeds_have_a_range_and_one_has_nothing():
+    assert seed_interval([4.0, 2.0]) == (3.0, 2.0, 4.0)
+    assert seed_interval([4.0]).value == 4 and math.isnan(seed_interval([4.0]).low)
+    assert all(math.isnan(part) for part in seed_interval([]))
+
+
+@pytest.mark.parametrize("odd", [math.inf, -math.inf])
+def test_an_infinite_value_makes_the_mean_infinite_and_leaves_no_ends(odd):
+    found = seed_interval([1.0, 2.0, odd])
+    assert found.value == odd and math.isnan(found.low)
+
+
+def test_a_band_is_of_the_runs_that_have_come_so_far():
+    runs = np.array([[1.0, 1.0, 1.0], [2.0, 3.0, np.nan], [6.0, np.nan, np.nan]])
+    low, high = seed_band(runs)
+    np.testing.assert_allclose(low, [mean_interval([1.0, 2.0, 6.0]).low, 1.0, np.nan])
+    np.testing.assert_allclose(high, [mean_interval([1.0, 2.0, 6.0]).high, 3.0, np.nan])
+
+
+def test_curves_without_points_have_an_empty_band():
+    low, high = seed_band(np.empty((2, 0)))
+    assert low.shape == high.shape == (0,)
+
+
 @pytest.mark.parametrize(
     ("values", "middle"),
     [
@@ -75,7 +103,6 @@ def test_equal_values_have_an_interval_that_is_a_point(size, statistic):
     [
         bootstrap_interval([3.0]),
         bootstrap_interval([3.0], "iqm"),
-        paired_difference({0: 5.0, 1: 9.0}, {0: 2.0, 2: 9.0}),
         probability_of_improvement([3.0], [1.0, 2.0]),
         probability_of_improvement([1.0, 2.0], [3.0]),
     ],
@@ -150,29 +177,6 @@ def test_estimates_from_nothing_are_refused():
 def test_a_confidence_that_is_no_share_is_refused(confidence):
     with pytest.raises(BadInput, match=f"confidence = {confidence}"):
         bootstrap_interval([1.0, 2.0], confidence=confidence)
-
-
-def test_differences_are_taken_seed_by_seed():
-    ours, theirs = {1: 10.0, 2: 25.0, 3: 31.0, 9: 0.0}, {3: 30.0, 1: 8.0, 2: 22.0, 7: 0.0}
-    interval = paired_difference(ours, theirs)
-
-    assert interval == Interval(2.0, 1.0, 3.0)  # of 2, 3 and 1: pairing takes the seeds' own spread
-
-
-def test_without_a_common_seed_there_is_no_difference():
-    with pytest.raises(BadInput, match=r"seeds \[0\] with \[1, 2\].*Run both with the same seeds"):
-        paired_difference({0: 1.0}, {2: 1.0, 1: 1.0})
-
-
-def test_a_side_that_never_arrives_makes_the_difference_infinite():
-    interval = paired_difference({0: inf, 1: 5.0, 2: 4.0}, {0: 3.0, 1: 3.0, 2: 3.0})
-    assert interval == Interval(inf, 1.0, inf)
-
-
-@pytest.mark.parametrize("theirs", [{0: inf, 1: 1.0}, {0: 1.0, 1: inf}])
-def test_infinite_values_on_both_sides_have_no_mean_difference(theirs):
-    with pytest.raises(BadInput, match="Use probability_of_improvement"):
-        paired_difference({0: inf, 1: 5.0}, theirs)
 
 
 @pytest.mark.parametrize(
@@ -261,24 +265,3 @@ def test_values_are_rliables_and_ends_differ_by_chance_alone(case, name):
 @CASES
 def test_the_interquartile_mean_is_rliables(case):
     assert iqm(case["ours"]) == pytest.approx(case["iqm"]["value"], rel=1e-12, abs=1e-12)
-
-
-def test_a_band_is_the_interval_of_the_mean_at_every_point():
-    runs = np.random.default_rng(3).normal(size=(6, 4))
-    low, high = mean_band(runs)
-    for column, (bottom, top) in enumerate(zip(low, high, strict=True)):
-        expected = bootstrap_interval(runs[:, column].tolist())
-        assert bottom == pytest.approx(expected.low, abs=0.05)
-        assert top == pytest.approx(expected.high, abs=0.05)
-
-
-def test_a_single_run_has_no_band():
-    low, high = mean_band(np.ones((1, 3)))
-    assert np.isnan(low).all() and np.isnan(high).all()
-
-
-def test_a_point_without_a_number_in_one_run_has_no_band_and_harms_no_other():
-    runs = np.array([[np.nan, 1.0], [2.0, 3.0], [2.0, 2.0]])
-    low, high = mean_band(runs)
-    assert np.isnan(low[0]) and np.isnan(high[0])
-    assert low[1] < 2.0 < high[1]

@@ -7,19 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmarl.report.statistics import Interval
-from fmarl.reproduce.claims import CLAIMS, Comparison
+from fmarl.reproduce.claims import CLAIMS
 from fmarl.reproduce.measures import MEASURES
-from fmarl.reproduce.methods import (
-    DECAY_92,
-    DECAY_95,
-    DECAY_98,
-    IRL,
-    TAU_1,
-    TAU_1_15,
-    TAU_10,
-    TAU_15,
-)
-from fmarl.reproduce.verdicts import Verdict, decide, together, verdict_of, weakest
+from fmarl.reproduce.paper import DECAY_92, DECAY_95, DECAY_98, IRL, TAU_1, TAU_1_15, TAU_10, TAU_15
+from fmarl.reproduce.verdicts import Comparison, Verdict, decide, together, verdict_of, weakest
 from unit.reproduce.made_up import few_methods
 
 NUMBER = st.floats(-1, 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fmarl.engine.experiment import Experiment
-from fmarl.report.utility_row import Measured
+from fmarl.report.run_scores import UtilityRow
 from fmarl.reproduce import measures
 from fmarl.reproduce.results import Result, result_of
 from unit.reproduce.made_up import record
@@ -45,13 +45,13 @@ def test_unrest_is_about_the_second_half_only():
 
 
 def test_norm_and_utility_come_from_what_was_measured():
-    run = _run([0.0, 0.1], measured=list(Measured(10.0, 2.0, 100.0, 0.08)))
+    run = _run([0.0, 0.1], measured=list(UtilityRow(10.0, 2.0, 100.0, 0.08)))
     assert measures.log_gradient_norm(run, 0.0) == pytest.approx(math.log(2.0))
     assert measures.utility(run, 0.0) == pytest.approx(0.08)
 
 
 def test_a_run_that_made_things_worse_has_negative_utility_and_still_counts():
-    run = _run([0.0, 0.1], measured=list(Measured(10.0, 12.0, 100.0, -math.inf)))
+    run = _run([0.0, 0.1], measured=list(UtilityRow(10.0, 12.0, 100.0, -math.inf)))
     assert measures.utility(run, 0.0) == pytest.approx(-0.02)
 
 

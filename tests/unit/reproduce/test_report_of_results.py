@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from fmarl.report.statistics import UNKNOWN
 from fmarl.reproduce import paper
-from fmarl.reproduce.measured_table import MeasuredRow, measured_table
-from fmarl.reproduce.methods import TABLE_NAMES, name_of
+from fmarl.reproduce.paper import TABLE_NAMES
 from fmarl.reproduce.report_page import FIGURES, STEPS, write_report
 from fmarl.reproduce.study_results import Evidence
-from fmarl.reproduce.verdicts import UNKNOWN
+from fmarl.reproduce.table4 import MeasuredRow, measured_table
 from unit.reproduce.made_up import STUDY, evidence, noise
 
 ABOUT = {"profile": "quick", "variant": "standard", "code": "c0de", "versions": {"jax": "0.10.2"}}
@@ -63,8 +63,8 @@ def test_the_table_agrees_only_if_the_ledger_has_the_printed_counts():
     assert not any(row.agrees() for row in measured_table(runs))
     row = paper.TABLE_4[9]
     right = {"uploads": 1400, "updates": 21000, "exchanges": 78000, "mixings": 78000}
-    runs[name_of(row)] = {
-        seed: result._replace(totals=right) for seed, result in runs[name_of(row)].items()
+    runs[row.name] = {
+        seed: result._replace(totals=right) for seed, result in runs[row.name].items()
     }
     assert [one.agrees() for one in measured_table(runs)].index(True) == 9
 

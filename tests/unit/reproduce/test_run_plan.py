@@ -7,7 +7,8 @@ import pytest
 
 from fmarl.errors import BadInput
 from fmarl.reproduce.claims import CLAIMS
-from fmarl.reproduce.methods import IRL, SUMO, TABLE_NAMES, sample_run
+from fmarl.reproduce.methods import sample_run
+from fmarl.reproduce.paper import IRL, SUMO, TABLE_NAMES
 from fmarl.reproduce.results import ResultsFolder
 from fmarl.reproduce.run_plan import PARTS, missing_tasks, parts_of, planned, seeds_of
 from fmarl.reproduce.study import LENGTHS, make_study

@@ -10,10 +10,9 @@ from fmarl.report.page import Table
 from fmarl.report.statistics import Interval
 from fmarl.reproduce import paper
 from fmarl.reproduce.figures import figure_steps
-from fmarl.reproduce.measured_steps import line_through, step_rows
-from fmarl.reproduce.methods import TAU_1, TAU_10, TAU_15, name_of, table_methods
-from fmarl.reproduce.step_section import found, step_section
-from fmarl.reproduce.steps import step_share, with_full_steps
+from fmarl.reproduce.methods import step_share, table_methods, with_full_steps
+from fmarl.reproduce.paper import TAU_1, TAU_10, TAU_15
+from fmarl.reproduce.step_section import found, line_through, step_rows, step_section
 from fmarl.reproduce.study import make_study
 from fmarl.reproduce.study_results import Evidence
 from unit.reproduce.made_up import STUDY, evidence, few_methods
@@ -29,9 +28,9 @@ def _counted(row: paper.TableRow) -> float:
     return sum(taken) / (paper.NUM_AGENTS * row.sync_period)
 
 
-@pytest.mark.parametrize("row", paper.TABLE_4, ids=name_of)
+@pytest.mark.parametrize("row", paper.TABLE_4, ids=lambda row: row.name)
 def test_the_share_of_full_steps_is_what_agents_take_one_by_one(row: paper.TableRow):
-    assert step_share(METHODS[name_of(row)].together) == pytest.approx(_counted(row))
+    assert step_share(METHODS[row.name].together) == pytest.approx(_counted(row))
 
 
 def test_updates_that_are_drawn_are_counted_on_average():

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from fmarl.reproduce.methods import TAU_1, TAU_15, in_merge, on_seed
+from fmarl.reproduce.methods import in_merge, on_seed
+from fmarl.reproduce.paper import TAU_1, TAU_15
 from fmarl.reproduce.result_keys import key_of
 from fmarl.reproduce.results import Result, result_of
 from fmarl.reproduce.run_plan import planned

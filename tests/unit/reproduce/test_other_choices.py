@@ -1,12 +1,12 @@
 """Verdicts with other choices, beside those of the study that is reported on."""
 
 import pytest
+from docs.generate import tables_of, word_of
 
-from fmarl.reproduce.methods import DECAY_92, DECAY_95, DECAY_98, TAU_1, TAU_1_15, TAU_10, TAU_15
+from fmarl.reproduce.claims_section import variants_section
+from fmarl.reproduce.paper import DECAY_92, DECAY_95, DECAY_98, TAU_1, TAU_1_15, TAU_10, TAU_15
 from fmarl.reproduce.study_results import Evidence
-from fmarl.reproduce.variants_section import variants_section
 from unit.reproduce.made_up import few_methods
-from unit.reproduce.reading import tables_of, word_of
 
 ORDER = (TAU_1, TAU_10, TAU_15)
 FALLING = few_methods({name: 0.3 - 0.1 * place for place, name in enumerate(ORDER)})

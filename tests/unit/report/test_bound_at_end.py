@@ -1,5 +1,7 @@
 """Measured gradient norms beside the bounds: against the formulas, and on real traffic."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,10 +13,10 @@ from fmarl.engine.train import train
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.records.jsonl import read_lines
-from fmarl.report.utility_row import measured
-from fmarl.reproduce.bound_check import check_bound
+from fmarl.report.bound_curve import BoundAtEnd, bound_at_end
+from fmarl.report.run_scores import utility_row
+from fmarl.theory import Plan, exponential_decay, make_plan
 from fmarl.theory import corrected_bounds as corrected
-from fmarl.theory import exponential_decay, make_plan
 from fmarl.theory import printed_bounds as printed
 from fmarl.theory.learning_rate import largest_learning_rate, largest_synchronised_learning_rate
 from fmarl.topology import constant_weights, graph_from_text
@@ -42,31 +44,41 @@ PLANS = {
 }
 
 
+def _check(constants: Constants, plan: Plan, gradient_norm: float) -> BoundAtEnd:
+    return bound_at_end(constants._asdict(), plan, gradient_norm)
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_the_bounds_are_those_of_the_theory_for_the_plan(name):
     plan, problem = PLANS[name], CONSTANTS.problem
-    check = check_bound(CONSTANTS, plan, 2.0)
-    assert check.corrected == corrected.synchronised_bound(problem, plan)
-    assert check.printed == getattr(printed, name)(problem, plan)
-    assert check.largest_learning_rate == largest_synchronised_learning_rate(problem, plan)
-    assert check.largest_printed_learning_rate == largest_learning_rate(problem, plan)
+    check = _check(CONSTANTS, plan, 2.0)
+    assert check.corrected == corrected.synchronised_bound(problem, plan).total
+    assert check.printed == getattr(printed, name)(problem, plan).total
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("share", [0.999, 1.001])
+def test_bounds_are_proved_and_claimed_up_to_the_rates_of_the_theory(name, share):
+    plan, problem = PLANS[name], CONSTANTS.problem
+    proved = replace(plan, learning_rate=share * largest_synchronised_learning_rate(problem, plan))
+    claimed = replace(plan, learning_rate=share * largest_learning_rate(problem, plan))
+    assert _check(CONSTANTS, proved, 2.0).is_proved == (share < 1)
+    assert _check(CONSTANTS, claimed, 2.0).is_claimed == (share < 1)
 
 
 def test_the_corrected_bound_by_hand():
     """τ = 1, η = 0.01, L = 8, σ² = 2, ΔF = 0.5, K = 100, m = 2: ηL = 0.08."""
     plan = make_plan(sync_period=1, num_agents=2, learning_rate=0.01, total_updates=100)
-    check = check_bound(CONSTANTS._replace(noise_correlation=0.0), plan, 0.5)
-    assert check.corrected.total == pytest.approx(2 * 0.5 / (0.01 * 100) + 2 * 0.08 * 2 / 2)
-    assert check.printed.total == pytest.approx(1 + 0.08 * 2 / 2 + 0.08**2 * 2 * 2)
+    check = _check(CONSTANTS._replace(noise_correlation=0.0), plan, 0.5)
+    assert check.corrected == pytest.approx(2 * 0.5 / (0.01 * 100) + 2 * 0.08 * 2 / 2)
+    assert check.printed == pytest.approx(1 + 0.08 * 2 / 2 + 0.08**2 * 2 * 2)
     assert check.gradient_norm == pytest.approx(0.5 + (6 - 1) / 100)
-    assert check.ratio == pytest.approx(0.55 / 1.16)
-    assert check.printed_ratio == pytest.approx(0.55 / check.printed.total)
 
 
 def test_the_last_average_is_exchanged_for_the_start():
     """Four averages of 5, 4, 3 and 1 after a start of 6: the bound is about 6, 5, 4 and 3."""
     plan = make_plan(sync_period=15, num_agents=7, total_updates=60)
-    check = check_bound(CONSTANTS, plan, (5 + 4 + 3 + 1) / 4)
+    check = _check(CONSTANTS, plan, (5 + 4 + 3 + 1) / 4)
     assert check.gradient_norm == pytest.approx((6 + 5 + 4 + 3) / 4)
 
 
@@ -74,14 +86,14 @@ def test_the_last_average_is_exchanged_for_the_start():
 def test_the_condition_holds_up_to_the_largest_learning_rate(rate, ours, theirs):
     """For τ = 15 and L = 8 the limits are 0.0278/8 = 0.0035 and 1/(16·8) = 0.0078."""
     plan = make_plan(sync_period=15, num_agents=7, learning_rate=rate, total_updates=600)
-    check = check_bound(CONSTANTS, plan, 2.0)
-    assert (check.condition_holds, check.printed_condition_holds) == (ours, theirs)
+    check = _check(CONSTANTS, plan, 2.0)
+    assert (check.is_proved, check.is_claimed) == (ours, theirs)
 
 
 def test_a_run_that_ends_within_a_period_has_no_bound():
     plan = make_plan(sync_period=15, num_agents=7, total_updates=100)
     with pytest.raises(BadInput, match="multiple of the sync period"):
-        check_bound(CONSTANTS, plan, 2.0)
+        _check(CONSTANTS, plan, 2.0)
 
 
 def test_twelve_slots_of_real_traffic_stay_below_the_corrected_bound(tmp_path):
@@ -98,9 +110,9 @@ def test_twelve_slots_of_real_traffic_stay_below_the_corrected_bound(tmp_path):
     experiment = Experiment(samples=str(kept), together=together, **settings)
     folder = train(experiment, tmp_path / "run").folder
 
-    found = measured(read_lines(folder / "metrics.jsonl").records)
+    found = utility_row(read_lines(folder / "metrics.jsonl").records)
     assert found is not None
     plan = make_from_config(together, num_agents=7, periods=4, seed=0).plan(12)
-    check = check_bound(estimate_constants(folder), plan, found.gradient_norm)
-    assert check.condition_holds
-    assert 0 < check.gradient_norm <= float(check.corrected.total)
+    check = _check(estimate_constants(folder), plan, found.gradient_norm)
+    assert check.is_proved
+    assert 0 < check.gradient_norm <= check.corrected
