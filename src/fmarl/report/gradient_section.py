@@ -1,6 +1,6 @@
 """The part of a report on runs about the gradient: what was measured, and what is proved of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ from fmarl.report.bound_curve import BoundCurve
 from fmarl.report.format import listed, number, with_interval
 from fmarl.report.group_scores import GroupScores
 from fmarl.report.mpl_style import Figure
-from fmarl.report.page import Block, Paragraph, Picture, Section, Table
+from fmarl.report.page import Block, Paragraph, Picture, Section, Table, table_of
 from fmarl.report.run_figures import gradient_figure, norms_of
 from fmarl.report.run_set import Group
 
@@ -62,52 +62,47 @@ def _sources(groups: Sequence[Group]) -> list[str]:
 
 
 def _worth(scores: Sequence[GroupScores]) -> Table:
-    header = ["method", "ψ2 at the start", "ψ1 on average", "cost ψ0", "utility"]
-    rows = [
-        [
-            row.group.label,
-            with_interval(row.initial_gradient_norm),
-            with_interval(row.gradient_norm),
-            number(row.cost.value, 4),
-            with_interval(row.utility),
-        ]
-        for row in scores
-    ]
+    columns: dict[str, Callable[[GroupScores], str]] = {
+        "method": lambda row: row.group.label,
+        "ψ2 at the start": lambda row: with_interval(row.initial_gradient_norm),
+        "ψ1 on average": lambda row: with_interval(row.gradient_norm),
+        "cost ψ0": lambda row: number(row.cost.value, 4),
+        "utility": lambda row: with_interval(row.utility),
+    }
     caption = (
         "Utility is error removed per unit of cost, (ψ2 − ψ1)/ψ0, the paper’s Eq. (13): only "
         "within one set of samples can it be compared, and who sends nothing pays for its own "
         "updates alone. ψ1 is the mean over the averages after the start."
     )
-    return Table(header, rows, caption, "lrrrr")
+    return table_of(columns, scores, caption, "lrrrr")
 
 
 def _bounded(groups: Sequence[Group], bounds: Bounds) -> list[Block]:
-    rows = [
-        _bound_row(group.label, curves) for group in groups if (curves := _curves(group, bounds))
-    ]
-    if not rows:
+    curves = {group.label: found for group in groups if (found := _curves(group, bounds))}
+    if not curves:
         return []
-    header = ["method", "L", "σ²", "mean at the end", "corrected bound", "η proved", "never above"]
+    columns: dict[str, Callable[[str], str]] = {
+        "method": lambda label: label,
+        "L": lambda label: _mean([one.smoothness for one in curves[label]]),
+        "σ²": lambda label: _mean([one.gradient_noise for one in curves[label]]),
+        "mean at the end": lambda label: _mean([float(one.means[-1]) for one in curves[label]]),
+        "corrected bound": lambda label: _mean([float(one.values[-1]) for one in curves[label]]),
+        "η proved": lambda label: _share([one.is_proved for one in curves[label]]),
+        "never above": lambda label: _share([one.holds for one in curves[label]]),
+    }
     caption = (
         "Means over seeds. “η proved”: runs whose learning rate is small enough for the proof; "
         "“never above”: runs whose running mean stayed at or below the bound all the way."
     )
-    return [Table(header, rows, caption, "lrrrrll")]
+    return [table_of(columns, curves, caption, "lrrrrll")]
 
 
-def _bound_row(label: str, curves: Sequence[BoundCurve]) -> list[str]:
-    columns = [
-        [curve.smoothness for curve in curves],
-        [curve.gradient_noise for curve in curves],
-        [float(curve.means[-1]) for curve in curves],
-        [float(curve.values[-1]) for curve in curves],
-    ]
-    counts = [sum(curve.is_proved for curve in curves), sum(curve.holds for curve in curves)]
-    return [
-        label,
-        *(number(float(np.mean(values))) for values in columns),
-        *(f"{count} of {len(curves)}" for count in counts),
-    ]
+def _mean(values: Sequence[float]) -> str:
+    return number(float(np.mean(values)))
+
+
+def _share(holds: Sequence[bool]) -> str:
+    return f"{sum(holds)} of {len(holds)}"
 
 
 def _unbounded(groups: Sequence[Group], bounds: Bounds) -> list[Block]:

@@ -6,14 +6,13 @@ when there is a picture to draw.
 """
 
 import re
-from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from fmarl.errors import require
 
@@ -26,6 +25,8 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 PIXELS_PER_INCH = 120
 """Browsers have 96; paper type of 8 points wants to be larger on a screen."""
 
+T = TypeVar("T")
+
 ALIGNMENTS = {"l": "left", "c": "centre", "r": "right"}
 
 VerdictWord = Literal["supported", "not supported", "undecided"]
@@ -34,28 +35,8 @@ VerdictWord = Literal["supported", "not supported", "undecided"]
 VERDICT_SIGNS: dict[VerdictWord, str] = {"supported": "✓", "not supported": "✗", "undecided": "?"}
 
 
-class Inline(ABC):
-    """A piece of a line."""
-
-    @abstractmethod
-    def html(self) -> str:
-        """As HTML, escaped."""
-
-
-Text = str | Sequence[str | Inline]
-"""A line: plain, or in pieces."""
-
-
-class Block(ABC):
-    """A piece of a page."""
-
-    @abstractmethod
-    def html(self, level: int) -> str:
-        """As HTML, escaped; its own headings begin at this level."""
-
-
 @dataclass(frozen=True)
-class VerdictBadge(Inline):
+class VerdictBadge:
     """A badge that says how a claim fared."""
 
     word: VerdictWord
@@ -68,7 +49,7 @@ class VerdictBadge(Inline):
 
 
 @dataclass(frozen=True)
-class Link(Inline):
+class Link:
     """A way to a section of the same page."""
 
     text: str
@@ -78,8 +59,12 @@ class Link(Inline):
         return f'<a href="#{escape(self.anchor)}">{escape(self.text)}</a>'
 
 
+Text = str | Sequence[str | VerdictBadge | Link]
+"""A line: plain, or in pieces."""
+
+
 @dataclass(frozen=True)
-class Paragraph(Block):
+class Paragraph:
     """Prose."""
 
     text: Text
@@ -89,7 +74,7 @@ class Paragraph(Block):
 
 
 @dataclass(frozen=True)
-class Code(Block):
+class Code:
     """What a machine reads or writes, line by line."""
 
     text: str
@@ -99,7 +84,7 @@ class Code(Block):
 
 
 @dataclass(frozen=True)
-class Table(Block):
+class Table:
     """Rows under a header; the first cell of a row is its name."""
 
     header: Sequence[str]
@@ -120,8 +105,16 @@ class Table(Block):
         )
 
 
+def table_of(
+    columns: Mapping[str, Callable[[T], Text]], things: Iterable[T], caption: Text, align: str = ""
+) -> Table:
+    """A row for each thing; a column is its head and what it says of a thing."""
+    rows = [[cell(one) for cell in columns.values()] for one in things]
+    return Table(list(columns), rows, caption, align)
+
+
 @dataclass(frozen=True)
-class Picture(Block):
+class Picture:
     """A figure with its caption, and words for who can not see it."""
 
     figure: "Figure"
@@ -151,11 +144,11 @@ class Picture(Block):
 
 
 @dataclass(frozen=True)
-class Details(Block):
+class Details:
     """What only some readers want: folded until asked for."""
 
     summary: Text
-    blocks: Sequence[Block]
+    blocks: Sequence["Block"]
 
     def html(self, level: int) -> str:
         summary = f"<summary>{_line(self.summary)}</summary>"
@@ -163,13 +156,13 @@ class Details(Block):
 
 
 @dataclass(frozen=True)
-class Section(Block):
+class Section:
     """A heading and what is under it; sections may hold sections."""
 
     title: str
     anchor: str
     """Its name in links: small letters, digits and hyphens."""
-    blocks: Sequence[Block]
+    blocks: Sequence["Block"]
 
     def __post_init__(self) -> None:
         require(
@@ -183,6 +176,10 @@ class Section(Block):
         heading = f"<h{level}>{escape(self.title)}</h{level}>"
         inside = _blocks(self.blocks, level + 1)
         return f'<section id="{self.anchor}">\n{heading}\n{inside}\n</section>'
+
+
+Block = Paragraph | Code | Table | Picture | Details | Section
+"""A piece of a page: its `html` is escaped, and has its own headings from a level on."""
 
 
 def page(title: str, lead: Text, sections: Sequence[Section], footer: Text) -> str:
@@ -244,7 +241,7 @@ def _require_working_links(text: str) -> None:
 
 def _line(text: Text) -> str:
     pieces = [text] if isinstance(text, str) else text
-    return "".join(piece.html() if isinstance(piece, Inline) else escape(piece) for piece in pieces)
+    return "".join(escape(piece) if isinstance(piece, str) else piece.html() for piece in pieces)
 
 
 def _row(cells: Sequence[Text], letters: str, scopes: Sequence[str]) -> str:

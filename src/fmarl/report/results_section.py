@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from fmarl.report.format import NOTHING, between, listed, number, size, with_interval
 from fmarl.report.group_scores import GroupComparison, GroupScores, Reached
 from fmarl.report.mpl_style import Figure
-from fmarl.report.page import Block, Paragraph, Picture, Section, Table
+from fmarl.report.page import Block, Paragraph, Picture, Section, Table, table_of
 from fmarl.report.run_figures import sends
-from fmarl.report.run_reader import COUNTS
 from fmarl.report.run_scores import measure_of
 from fmarl.report.statistics import FEWEST, RULE, Interval
 
-PRICED = dict(zip(COUNTS, ("C1", "C2", "W1", "W2"), strict=True))
 SIGNS = {True: "✓ equal", False: "✗ not equal", None: NOTHING}
 LAST = "“At the end” is the mean of the last tenth of the tests, at least of the last one."
 
@@ -68,8 +66,7 @@ def _table(scores: Sequence[GroupScores]) -> Table:
     if on_road or any(row.ended_early for row in scores):
         head = "collisions in tests" if on_road else "test epochs that ended early"
         columns[head] = lambda row: f"{row.ended_early} of {row.test_epochs}"
-    rows = [[cell(row) for cell in columns.values()] for row in scores]
-    return Table(list(columns), rows, caption, "l" + "r" * (len(columns) - 1))
+    return table_of(columns, scores, caption, "l" + "r" * (len(columns) - 1))
 
 
 def seeds_cell(row: GroupScores) -> str:
@@ -102,9 +99,16 @@ def _compared(comparisons: Sequence[GroupComparison]) -> list[Block]:
     blocks: list[Block] = []
     if paired:
         measure = measure_of(reference.first)
-        header = ["method", "common seeds", f"{measure} at the end", f"mean {measure}", "is higher"]
-        rows = [_comparison_row(one) for one in paired]
-        blocks.append(Table(header, rows, _comparison_caption(reference.label), "lrrrr"))
+        columns: dict[str, Callable[[GroupComparison], str]] = {
+            "method": lambda one: one.group.label,
+            "common seeds": lambda one: (
+                f"{len(one.seeds)}" + ": not enough seeds" * (not one.enough)
+            ),
+            f"{measure} at the end": lambda one: _signed(one.final),
+            f"mean {measure}": lambda one: _signed(one.area),
+            "is higher": lambda one: _share(one.chance),
+        }
+        blocks.append(table_of(columns, paired, _comparison_caption(reference.label), "lrrrr"))
     if alone:
         why = f"Not enough seeds to compare with {reference.label}: {listed(alone)}."
         blocks.append(Paragraph(why))
@@ -120,15 +124,8 @@ def _comparison_caption(reference: str) -> str:
     )
 
 
-def _comparison_row(one: GroupComparison) -> list[str]:
-    seeds = str(len(one.seeds))
-    return [
-        one.group.label,
-        seeds if one.enough else f"{seeds}: not enough seeds",
-        _signed(one.final),
-        _signed(one.area),
-        _share(one.chance),
-    ]
+def _common_seeds(one: GroupComparison) -> str:
+    return f"{len(one.seeds)}" if one.enough else f"{len(one.seeds)}: not enough seeds"
 
 
 def _signed(difference: Interval) -> str:
@@ -142,21 +139,19 @@ def _share(chance: Interval) -> str:
 
 
 def _exchanged(scores: Sequence[GroupScores]) -> Table:
-    header = ["method", *(f"{name} ({price})" for name, price in PRICED.items())]
-    header += ["closed form", "sent", "cost ψ0"]
-    rows = [
-        [
-            row.group.label,
-            *(between(*row.counts[name]) for name in COUNTS),
-            SIGNS[row.agrees],
-            " – ".join(dict.fromkeys(size(count) for count in row.bytes_sent)),
-            number(row.cost.value, 4),
-        ]
-        for row in scores
-    ]
+    columns: dict[str, Callable[[GroupScores], str]] = {
+        "method": lambda row: row.group.label,
+        "uploads (C1)": lambda row: between(*row.counts["uploads"]),
+        "updates (C2)": lambda row: between(*row.counts["updates"]),
+        "exchanges (W1)": lambda row: between(*row.counts["exchanges"]),
+        "mixings (W2)": lambda row: between(*row.counts["mixings"]),
+        "closed form": lambda row: SIGNS[row.agrees],
+        "sent": lambda row: " – ".join(dict.fromkeys(size(count) for count in row.bytes_sent)),
+        "cost ψ0": lambda row: number(row.cost.value, 4),
+    }
     caption = (
         "What one run did, counted as it happened, by all agents together. The closed form is the "
         "paper’s Eqs. (7) and (27) for as many updates; – where it has none, as with delays or "
         "with local updates that are drawn. ψ0 is all of it at the paper’s prices."
     )
-    return Table(header, rows, caption, "lrrrrlrr")
+    return table_of(columns, scores, caption, "lrrrrlrr")

@@ -190,7 +190,7 @@ STATISTICS: dict[str, Callable[..., Any]] = {"mean": np.mean, "iqm": _middle_mea
 def _share_of_wins(
     ours: Float[np.ndarray, "*resample seed"],
     theirs: Float[np.ndarray, "*resample other_seed"],
-    axis: int = -1,  # SciPy hands it over; it is always the last
+    axis: int = -1,  # as those of NumPy and SciPy have it; it is always the last
 ) -> Any:
     """Pairs won, and those not lost: halfway between, a tie counts half."""
     pairs = ours.shape[axis] * theirs.shape[axis]
@@ -202,18 +202,16 @@ def _share_of_wins(
 def _resampled(
     statistic: Callable[..., Any], confidence: float, *samples: Float[np.ndarray, " _"]
 ) -> Interval:
-    from scipy.stats import bootstrap
-
     allowed = "0 < confidence < 1"
     require(0 < confidence < 1, f"confidence = {confidence}", allowed, "Use 0.95 for 95 %.")
     value = float(statistic(*samples))
     if min(map(len, samples)) < 2:
         return Interval(value, math.nan, math.nan)
-    with np.errstate(invalid="ignore"):  # SciPy's own ends interpolate, even from inf to inf
-        found = bootstrap(samples, statistic, n_resamples=RESAMPLES, method="percentile", rng=0)
-    tail = (1 - confidence) / 2
-    low = np.quantile(found.bootstrap_distribution, tail, method="lower")
-    high = np.quantile(found.bootstrap_distribution, 1 - tail, method="higher")
+    random = np.random.default_rng(0)
+    drawn = [one[random.integers(len(one), size=(RESAMPLES, len(one)))] for one in samples]
+    found, tail = statistic(*drawn, axis=-1), (1 - confidence) / 2
+    low = np.quantile(found, tail, method="lower")
+    high = np.quantile(found, 1 - tail, method="higher")
     return Interval(value, float(low), float(high))
 
 

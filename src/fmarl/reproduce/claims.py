@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from fmarl.reproduce import paper
 from fmarl.reproduce.bound_runs import BOUND_METHODS
-from fmarl.reproduce.run_plan import rated
 from fmarl.reproduce.verdicts import Claim, Comparison
 
 
@@ -27,8 +26,8 @@ _MERGE = tuple(
     for word in ("PPO", "TRPO", "TAC")
 )
 _RATES = tuple(
-    Comparison(rated(name, 1e-3), rated(name, other), measure)
-    for name in (paper.TAU_1_15, paper.DECAY_92)
+    Comparison(paper.rated(name, 1e-3), paper.rated(name, other), measure)
+    for name in paper.RATED
     for other, measure in ((1e-5, "area"), (1e-2, "final"))
 )
 _DECAYED = (paper.DECAY_98, paper.DECAY_95, paper.DECAY_92)

@@ -12,7 +12,6 @@ from fmarl.report.statistics import Interval, seed_band, seed_interval
 from fmarl.reproduce import paper
 from fmarl.reproduce.measures import LEARNING_EPOCHS, MEASURES, efficiency
 from fmarl.reproduce.results import Result
-from fmarl.reproduce.run_plan import FIGURE_6_PANELS, FIGURE_7_NAMES, rated
 from fmarl.reproduce.step_section import MEASURE, StepRow, step_rows
 from fmarl.reproduce.study_results import Evidence
 from fmarl.reproduce.verdicts import Verdict
@@ -39,7 +38,7 @@ def figure_5(evidence: Evidence) -> Figure:
         _panel(
             evidence,
             title,
-            [rated(name, rate) for rate in paper.RATES],
+            [paper.rated(name, rate) for rate in paper.RATES],
             [f"η = {rate:g}" for rate in paper.RATES],
         )
         for title, name in (
@@ -53,7 +52,9 @@ def figure_5(evidence: Evidence) -> Figure:
 def figure_6(evidence: Evidence) -> Figure:
     """Local updates, decay and consensus on Figure Eight."""
     titles = {"a": "(a) local updates", "b": "(b) decay", "c": "(c) consensus"}
-    panels = [_panel(evidence, titles[letter], names) for letter, names in FIGURE_6_PANELS.items()]
+    panels = [
+        _panel(evidence, titles[letter], names) for letter, names in paper.FIGURE_6_PANELS.items()
+    ]
     return draw_panels(_and_beginnings(evidence, panels), 3)
 
 
@@ -74,7 +75,7 @@ def figure_6_merge(evidence: Evidence) -> Figure:
 
 def figure_7(evidence: Evidence) -> Figure:
     """NAS per unit of communication; the second panel is the end of the first, closer."""
-    series = _series(evidence, FIGURE_7_NAMES, FIGURE_7_NAMES, _efficiency_after_start)
+    series = _series(evidence, paper.FIGURE_7_NAMES, paper.FIGURE_7_NAMES, _efficiency_after_start)
     label = "NAS per unit of communication"
     whole = Panel("(a) all epochs", series, EPOCHS, label, y_scale="log")
     last = evidence.study.length.num_epochs

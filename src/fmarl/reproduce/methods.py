@@ -62,10 +62,9 @@ def baseline(study: Study, world: str = "figure-eight") -> Experiment:
 
 def in_merge(study: Study) -> Experiments:
     """Fig. 6 d, e and f: three algorithms, without and with consensus along the road."""
+    kinds = [(algorithm, mixed) for algorithm in ("ppo", "trpo", "tac") for mixed in (False, True)]
     return {
-        f"Merge {algorithm.upper()} {label}": _in_merge(study, algorithm, label == "FIRL_C")
-        for algorithm in ("ppo", "trpo", "tac")
-        for label in ("FIRL", "FIRL_C")
+        name: _in_merge(study, *kind) for name, kind in zip(paper.MERGE_NAMES, kinds, strict=True)
     }
 
 

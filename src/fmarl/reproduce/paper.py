@@ -119,5 +119,43 @@ CONSENSUS, CONSENSUS_DENSE, CONSENSUS_TWICE, CONSENSUS_1_15 = TABLE_NAMES[9:]
 
 IRL, SYN, ASY = "IRL", "FIRL_syn", "FIRL_asy"
 """What Fig. 4 adds: no federation, and federation over slow links."""
+MERGE_NAMES = tuple(
+    f"Merge {algorithm} {label}"
+    for algorithm in ("PPO", "TRPO", "TAC")
+    for label in ("FIRL", "FIRL_C")
+)
+"""Fig. 6 d, e and f: three algorithms, without and with consensus along the road."""
 SUMO, MERGE_SUMO = "SUMO", "Merge SUMO"
 """All vehicles driven by SUMO: what the paper calls the optimal baseline."""
+
+
+def rated(name: str, rate: float) -> str:
+    """How a method at another learning rate is called.
+
+    >>> rated("IRL", 1e-3)
+    'IRL η=0.001'
+    """
+    return f"{name} η={rate:g}"
+
+
+RATED = (TAU_1_15, DECAY_92)
+"""Methods of Fig. 5."""
+FIGURE_6_PANELS = {
+    "a": (TAU_1, TAU_10, TAU_15, TAU_10_15, TAU_5_15, TAU_1_15),
+    "b": (TAU_1_15, DECAY_98, DECAY_95, DECAY_92),
+    "c": (TAU_15, TAU_1_15, CONSENSUS, CONSENSUS_DENSE, CONSENSUS_TWICE, CONSENSUS_1_15),
+}
+"""Methods of the panels on Figure Eight."""
+FIGURE_7_NAMES = (TAU_1, TAU_10, TAU_1_15, DECAY_92, CONSENSUS, CONSENSUS_1_15)
+"""The paper shows "some representative methods", of which its text names these kinds."""
+
+_FIGURE_6 = tuple(name for panel in FIGURE_6_PANELS.values() for name in panel)
+PARTS: dict[str, tuple[str, ...]] = {
+    "fig4": (IRL, TAU_1, SYN, ASY, SUMO),
+    "fig5": tuple(rated(name, rate) for name in RATED for rate in RATES),
+    "fig6": (*_FIGURE_6, SUMO, *MERGE_NAMES, MERGE_SUMO),
+    "fig7": FIGURE_7_NAMES,
+    "table4": (*TABLE_NAMES, SUMO),
+}
+"""From the word of the command line to the methods of a figure or table; with the table comes what
+SUMO reaches, for the claims about it."""

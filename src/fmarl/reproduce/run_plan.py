@@ -4,7 +4,8 @@ Every figure and table names its experiments. Equal ones are run once, all of th
 before any on the second, and what depends on other runs waits for these.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from fmarl.engine.experiment import Experiment
@@ -37,84 +38,22 @@ STEP_SECONDS = {
 """Of one core per step of the world, learning included, as measured where this was written."""
 
 
-def figure_4(study: Study) -> Experiments:
-    """Effect of federation, and of delays on it."""
-    methods = {**table_methods(study), **federated_or_not(study), paper.SUMO: baseline(study)}
-    return {
-        name: methods[name] for name in (paper.IRL, paper.TAU_1, paper.SYN, paper.ASY, paper.SUMO)
-    }
-
-
-def figure_5(study: Study) -> Experiments:
-    """Two methods at four learning rates."""
+@cache
+def named_experiments(study: Study) -> Experiments:
+    """All experiments of figures and tables, by name."""
     methods = table_methods(study)
     return {
-        rated(name, rate): at_rate(methods[name], rate)
-        for name in (paper.TAU_1_15, paper.DECAY_92)
-        for rate in paper.RATES
+        **methods,
+        **federated_or_not(study),
+        **in_merge(study),
+        **{
+            paper.rated(name, rate): at_rate(methods[name], rate)
+            for name in paper.RATED
+            for rate in paper.RATES
+        },
+        paper.SUMO: baseline(study),
+        paper.MERGE_SUMO: baseline(study, "merge"),
     }
-
-
-def figure_6(study: Study) -> Experiments:
-    """Six panels: local updates, decay, consensus; and Merge under three algorithms."""
-    methods = table_methods(study)
-    names = [name for panel in FIGURE_6_PANELS.values() for name in panel]
-    merge = {**in_merge(study), paper.MERGE_SUMO: baseline(study, "merge")}
-    return {**{name: methods[name] for name in names}, paper.SUMO: baseline(study), **merge}
-
-
-def figure_7(study: Study) -> Experiments:
-    """NAS per unit of communication, of some of the methods."""
-    methods = table_methods(study)
-    return {name: methods[name] for name in FIGURE_7_NAMES}
-
-
-def table_4(study: Study) -> Experiments:
-    """The 13 methods of the table, and what paper.SUMO reaches, for the claims about them."""
-    return {**table_methods(study), paper.SUMO: baseline(study)}
-
-
-FIGURE_6_PANELS = {
-    "a": (paper.TAU_1, paper.TAU_10, paper.TAU_15, paper.TAU_10_15, paper.TAU_5_15, paper.TAU_1_15),
-    "b": (paper.TAU_1_15, paper.DECAY_98, paper.DECAY_95, paper.DECAY_92),
-    "c": (
-        paper.TAU_15,
-        paper.TAU_1_15,
-        paper.CONSENSUS,
-        paper.CONSENSUS_DENSE,
-        paper.CONSENSUS_TWICE,
-        paper.CONSENSUS_1_15,
-    ),
-}
-"""Methods of the panels on Figure Eight."""
-
-FIGURE_7_NAMES = (
-    paper.TAU_1,
-    paper.TAU_10,
-    paper.TAU_1_15,
-    paper.DECAY_92,
-    paper.CONSENSUS,
-    paper.CONSENSUS_1_15,
-)
-"""The paper shows "some representative methods", of which its text names these kinds."""
-
-PARTS: dict[str, Callable[[Study], Experiments]] = {
-    "fig4": figure_4,
-    "fig5": figure_5,
-    "fig6": figure_6,
-    "fig7": figure_7,
-    "table4": table_4,
-}
-"""From the word of the command line to the experiments of a figure or table."""
-
-
-def rated(name: str, rate: float) -> str:
-    """How a method at another learning rate is called.
-
-    >>> rated("paper.IRL", 1e-3)
-    'paper.IRL η=0.001'
-    """
-    return f"{name} η={rate:g}"
 
 
 class Task(NamedTuple):
@@ -130,9 +69,9 @@ class Task(NamedTuple):
 
 def parts_of(word: str) -> list[str]:
     """The figures and tables that a word of the command line stands for."""
-    known = ", ".join([*PARTS, "all"])
-    require(word in PARTS or word == "all", f"{word!r:.40}", f"one of {known}", "Use all.")
-    return list(PARTS) if word == "all" else [word]
+    known = ", ".join([*paper.PARTS, "all"])
+    require(word in paper.PARTS or word == "all", f"{word!r:.40}", f"one of {known}", "Use all.")
+    return list(paper.PARTS) if word == "all" else [word]
 
 
 def seeds_of(study: Study, name: str) -> range:
@@ -150,9 +89,8 @@ def planned(study: Study, parts: Iterable[str], results: Mapping[str, Result]) -
     η; which that is becomes known when the runs that choose it are there.
     """
     words = list(parts)
-    tasks = [
-        Task(name, experiment) for word in words for name, experiment in PARTS[word](study).items()
-    ]
+    known = named_experiments(study)
+    tasks = [Task(name, known[name]) for word in words for name in paper.PARTS[word]]
     wanted = [Task("sample set", sample_run(study)), *_seeded(study, tasks)]
     if _is_all(words):
         wanted += _tasks(bound_sources(study))
@@ -190,7 +128,7 @@ def still_to_run(
 
 
 def _is_all(parts: Iterable[str]) -> bool:
-    return set(parts) == set(PARTS)
+    return set(parts) == set(paper.PARTS)
 
 
 def _seeded(study: Study, tasks: list[Task]) -> list[Task]:

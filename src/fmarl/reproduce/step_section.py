@@ -1,19 +1,19 @@
 """The part of the report about why methods differ: how far they step at the same η."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from fmarl.report.format import NOTHING, number, with_interval
 from fmarl.report.mpl_style import Figure
-from fmarl.report.page import Paragraph, Picture, Section, Table, Text
-from fmarl.report.statistics import Interval, seed_interval
+from fmarl.report.page import Paragraph, Picture, Section, table_of
+from fmarl.report.statistics import Interval
 from fmarl.reproduce import paper
 from fmarl.reproduce.methods import step_share, table_methods
 from fmarl.reproduce.study_results import Evidence
-from fmarl.reproduce.tuning import best_steps
+from fmarl.reproduce.tuning import TUNED, best_steps
 
 MEASURE = "area"
 FEWEST_METHODS = 3
@@ -24,7 +24,6 @@ ABOUT = (
     "share of agents that are active in slot y. If mean NAS follows it where all methods have the "
     "same η, and does not where each has its own, methods differ as step sizes do."
 )
-HEADER = ["method", "share of full steps", "at the paper's η", "at its best η", "best η"]
 
 
 class StepRow(NamedTuple):
@@ -48,8 +47,8 @@ def step_rows(evidence: Evidence) -> list[StepRow]:
             name,
             row.method,
             step_share(methods[name].together),
-            seed_interval(list(evidence.scores(name, MEASURE).values())),
-            seed_interval(list(evidence.tuned_scores(name, MEASURE).values())),
+            evidence.interval(name, MEASURE),
+            evidence.interval(TUNED + name, MEASURE),
         )
         for row in paper.TABLE_4
         if evidence.runs(name := row.name)
@@ -87,7 +86,14 @@ def step_section(evidence: Evidence, figure: Figure) -> Section:
     best = best_steps(evidence.study, evidence.results)
     caption = "Mean NAS to epoch 100, beside how far a method steps. [95 % intervals over seeds]"
     apart = f"{caption} Points at the same share are drawn a little apart."
-    table = Table(HEADER, [_cells(row, best[row.name]) for row in rows], caption, "lrrrr")
+    columns: dict[str, Callable[[StepRow], str]] = {
+        "method": lambda row: row.name,
+        "share of full steps": lambda row: number(row.share),
+        "at the paper's η": lambda row: with_interval(row.fixed),
+        "at its best η": lambda row: with_interval(row.tuned),
+        "best η": lambda row: f"{best[row.name] or NOTHING}",
+    }
+    table = table_of(columns, rows, caption, "lrrrr")
     drawn = "Mean NAS to epoch 100 against the share of full steps; the table has the same numbers."
     return Section(
         "Why methods differ: how far they step",
@@ -109,13 +115,3 @@ def found(rows: list[StepRow]) -> str:
         f"{number(fixed.correlation, 2)}), and by {number(tuned.slope / 10, 2)} with each method "
         f"at its own best (correlation {number(tuned.correlation, 2)})."
     )
-
-
-def _cells(row: StepRow, best: float | None) -> list[Text]:
-    return [
-        row.name,
-        number(row.share),
-        with_interval(row.fixed),
-        with_interval(row.tuned),
-        NOTHING if best is None else f"{best:g}",
-    ]

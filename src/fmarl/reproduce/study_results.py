@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmarl.engine.experiment import Experiment
+from fmarl.report.statistics import Interval, seed_interval
 from fmarl.reproduce import paper
 from fmarl.reproduce.bound_runs import BOUND_RATES, bound_experiments, bound_name
 from fmarl.reproduce.claims import BOUND_OF, MEASURED
@@ -13,7 +13,7 @@ from fmarl.reproduce.measures import MEASURES
 from fmarl.reproduce.methods import on_seed
 from fmarl.reproduce.result_keys import key_of
 from fmarl.reproduce.results import Result, read_about, read_results
-from fmarl.reproduce.run_plan import PARTS, seeds_of
+from fmarl.reproduce.run_plan import named_experiments, seeds_of
 from fmarl.reproduce.study import Study, make_study
 from fmarl.reproduce.tuning import TUNED, tuned_experiments
 from fmarl.reproduce.verdicts import Claim, Verdict, decide, together
@@ -24,12 +24,11 @@ class Evidence:
 
     def __init__(self, study: Study, results: Mapping[str, Result]) -> None:
         self.study, self.results = study, results
-        self._experiments: dict[str, Experiment] = {
-            name: experiment
-            for experiments in PARTS.values()
-            for name, experiment in experiments(study).items()
+        self._experiments = {
+            **named_experiments(study),
+            **bound_experiments(study),
+            **tuned_experiments(study, results),
         }
-        self._experiments |= bound_experiments(study) | tuned_experiments(study, results)
         self._found: dict[str, dict[int, Result]] = {}
         self._verdicts: dict[tuple[Claim, bool], list[Verdict]] = {}
 
@@ -53,6 +52,10 @@ class Evidence:
         """One number per seed."""
         score, level = MEASURES[measure].score, self.level()
         return {seed: score(result, level) for seed, result in self.runs(name).items()}
+
+    def interval(self, name: str, measure: str) -> Interval:
+        """Their mean, with its interval over seeds."""
+        return seed_interval(list(self.scores(name, measure).values()))
 
     def tuned_scores(self, name: str, measure: str) -> dict[int, float]:
         """The same with the method at its own best η."""

@@ -1,12 +1,12 @@
 """Table IV: recomputed from what the paper prints, and measured again by runs of its 13 methods."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fmarl.report.format import NOTHING, number, with_interval
-from fmarl.report.page import Paragraph, Section, Table, Text
+from fmarl.report.page import Paragraph, Section, table_of
 from fmarl.report.statistics import Interval, seed_interval
 from fmarl.reproduce import paper
 from fmarl.theory import (
@@ -26,20 +26,6 @@ from fmarl.topology import constant_weights, graph_from_text
 if TYPE_CHECKING:  # these load JAX, and `fmarl bounds --table4` does not need it
     from fmarl.reproduce.results import Result
     from fmarl.reproduce.study_results import Evidence
-
-HEADER = [
-    "method",
-    "uploads",
-    "updates",
-    "exchanges",
-    "as printed",
-    "norm, paper",
-    "norm, ours",
-    "utility, paper",
-    "utility, ours",
-    "NAS at the end",
-    "seeds",
-]
 
 
 class RecomputedRow(NamedTuple):
@@ -163,40 +149,36 @@ def _measured_row(
 
 def table_section(evidence: "Evidence") -> Section:
     """Table IV with intervals."""
+    epochs = evidence.study.length.num_epochs
     table = measured_table({name: evidence.runs(name) for name in paper.TABLE_NAMES})
-    rows = [_cells(row, name, evidence) for row, name in zip(table, paper.TABLE_NAMES, strict=True)]
-    agreeing = sum(row.agrees(evidence.study.length.num_epochs) for row in table)
     caption = (
         "Table IV. Overheads are counted by the ledger of the runs. Norms are ‖∇F(θ̄)‖² on the "
         "sample set, averaged over all averages of a run; utility is normalised from the worst row "
         "to the best, as in the paper. [95 % intervals over seeds]"
     )
+    columns: dict[str, Callable[[MeasuredRow], str]] = {
+        "method": lambda row: row.row.name,
+        "uploads": lambda row: str(row.counted.get("uploads", NOTHING)),
+        "updates": lambda row: str(row.counted.get("updates", NOTHING)),
+        "exchanges": lambda row: str(row.counted.get("exchanges", NOTHING)),
+        "as printed": lambda row: _as_printed(row, epochs),
+        "norm, paper": lambda row: f"{row.row.gradient_norm:.4f}",
+        "norm, ours": lambda row: with_interval(row.gradient_norm),
+        "utility, paper": lambda row: f"{row.row.utility:.4f}",
+        "utility, ours": lambda row: with_interval(row.utility),
+        "NAS at the end": lambda row: with_interval(evidence.interval(row.row.name, "final")),
+        "seeds": lambda row: str(row.seeds),
+    }
     return Section(
         "Table IV: overheads, gradient norm, utility",
         "table4",
         [
             Paragraph(["The paper: ", paper.STATEMENTS["table4"]]),
-            Paragraph(_overheads(evidence, agreeing, len(table))),
+            Paragraph(_overheads(epochs, sum(row.agrees(epochs) for row in table), len(table))),
             Paragraph(_scale(table)),
-            Table(HEADER, rows, caption, "lrrrlrrrrrr"),
+            table_of(columns, table, caption, "lrrrlrrrrrr"),
         ],
     )
-
-
-def _cells(row: MeasuredRow, name: str, evidence: "Evidence") -> list[Text]:
-    ends = list(evidence.scores(name, "final").values())
-    counts = [str(row.counted.get(part, NOTHING)) for part in ("uploads", "updates", "exchanges")]
-    return [
-        name,
-        *counts,
-        _as_printed(row, evidence.study.length.num_epochs),
-        f"{row.row.gradient_norm:.4f}",
-        with_interval(row.gradient_norm),
-        f"{row.row.utility:.4f}",
-        with_interval(row.utility),
-        with_interval(seed_interval(ends)),
-        str(row.seeds),
-    ]
 
 
 def _as_printed(row: MeasuredRow, num_epochs: int) -> str:
@@ -205,8 +187,7 @@ def _as_printed(row: MeasuredRow, num_epochs: int) -> str:
     return "yes" if row.agrees(num_epochs) else "no"
 
 
-def _overheads(evidence: "Evidence", agreeing: int, count: int) -> str:
-    epochs = evidence.study.length.num_epochs
+def _overheads(epochs: int, agreeing: int, count: int) -> str:
     agree = f"agree with the paper in {agreeing} of {count} rows, by the ledger."
     if epochs == paper.NUM_EPOCHS:
         return f"Overheads {agree}"

@@ -55,12 +55,17 @@ class Verdict(NamedTuple):
     word: VerdictWord
     effect: Interval
     """Mean difference in the claimed direction: positive is as claimed."""
-    improvement: Interval
-    """Probability that a run of the better one beats a run of the other."""
+    scores: tuple[list[float], list[float]]
+    """Of the better one and of the other, by seed; more is better."""
     seeds: int
     """On which both have a number."""
     was_run: bool
     """Whether both were run; a run may be too short for a number, or have no bound."""
+
+    @property
+    def improvement(self) -> Interval:
+        """Probability that a run of the better one beats a run of the other."""
+        return probability_of_improvement(*self.scores) if self.seeds else UNKNOWN
 
 
 Scores = Callable[[str, str], Mapping[int, float]]
@@ -74,17 +79,10 @@ def decide(comparison: Comparison, scores: Scores) -> Verdict:
     was_run = all(found)
     ours, theirs = (_signed(numbers, measure.sign) for numbers in found)
     shared = sorted(ours.keys() & theirs.keys())
-    if not shared:
-        return Verdict(comparison, "undecided", UNKNOWN, UNKNOWN, 0, was_run)
-    effect = mean_interval([ours[seed] - theirs[seed] for seed in shared])
-    return Verdict(
-        comparison,
-        verdict_of(effect, measure.negligible, len(shared)),
-        effect,
-        probability_of_improvement(list(ours.values()), list(theirs.values())),
-        len(shared),
-        was_run,
-    )
+    effect = mean_interval([ours[seed] - theirs[seed] for seed in shared]) if shared else UNKNOWN
+    word = verdict_of(effect, measure.negligible, len(shared))
+    scores = (list(ours.values()), list(theirs.values()))
+    return Verdict(comparison, word, effect, scores, len(shared), was_run)
 
 
 def verdict_of(effect: Interval, negligible: float, seeds: int) -> VerdictWord:

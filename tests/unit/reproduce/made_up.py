@@ -9,9 +9,10 @@ import numpy as np
 from fmarl.engine.experiment import Experiment, describe_experiment
 from fmarl.reproduce.bound_runs import is_bound_run
 from fmarl.reproduce.methods import on_seed, table_methods
+from fmarl.reproduce.paper import PARTS
 from fmarl.reproduce.result_keys import key_of
 from fmarl.reproduce.results import Result, result_of
-from fmarl.reproduce.run_plan import PARTS, Task, planned
+from fmarl.reproduce.run_plan import Task, planned
 from fmarl.reproduce.study import Choices, Length, Study
 from fmarl.reproduce.study_results import Evidence
 

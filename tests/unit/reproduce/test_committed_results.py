@@ -7,9 +7,9 @@ import pytest
 from docs.generate import OTHER_CHOICES, RESULTS, committed, other_choices
 
 from fmarl.cli.report import Report
-from fmarl.reproduce.paper import TABLE_NAMES
+from fmarl.reproduce.paper import PARTS, TABLE_NAMES
 from fmarl.reproduce.results import read_about
-from fmarl.reproduce.run_plan import PARTS, planned
+from fmarl.reproduce.run_plan import planned
 from fmarl.reproduce.study import make_study
 from fmarl.reproduce.table4 import measured_table
 

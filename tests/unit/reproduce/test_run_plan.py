@@ -8,9 +8,9 @@ import pytest
 from fmarl.errors import BadInput
 from fmarl.reproduce.claims import CLAIMS
 from fmarl.reproduce.methods import sample_run
-from fmarl.reproduce.paper import IRL, SUMO, TABLE_NAMES
+from fmarl.reproduce.paper import IRL, PARTS, SUMO, TABLE_NAMES
 from fmarl.reproduce.results import ResultsFolder
-from fmarl.reproduce.run_plan import PARTS, missing_tasks, parts_of, planned, seeds_of
+from fmarl.reproduce.run_plan import missing_tasks, parts_of, planned, seeds_of
 from fmarl.reproduce.study import LENGTHS, make_study
 from unit.reproduce.made_up import STUDY, evidence, facts_by_name, noise, results_of
 
