@@ -137,18 +137,15 @@ def compare(group: Group, reference: Group) -> GroupComparison:
     """Hold a group against another, seed by seed."""
     ours, theirs = (_by_seed(one, final) for one in (group, reference))
     seeds = sorted(ours.keys() & theirs.keys())
-    chance = (
-        probability_of_improvement([ours[one] for one in seeds], [theirs[one] for one in seeds])
-        if seeds
-        else UNKNOWN
-    )
+    paired = [[side[seed] for seed in seeds] for side in (ours, theirs)]
+    chance = probability_of_improvement(*paired) if seeds else UNKNOWN
     return GroupComparison(
         group=group,
         reference=reference,
         seeds=seeds,
         final=_difference(ours, theirs),
         area=_difference(_by_seed(group, area), _by_seed(reference, area)),
-        chance=chance if len(seeds) >= FEWEST else UNKNOWN._replace(value=chance.value),
+        chance=_trusted(chance, len(seeds)),
     )
 
 
@@ -161,7 +158,9 @@ def _by_seed(group: Group, measure: Callable[[RecordedRun], float]) -> dict[int,
 
 def _difference(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Interval:
     differences = [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
-    if not differences:
-        return UNKNOWN
-    found = mean_interval(differences)
-    return found if len(differences) >= FEWEST else UNKNOWN._replace(value=found.value)
+    found = mean_interval(differences) if differences else UNKNOWN
+    return _trusted(found, len(differences))
+
+
+def _trusted(found: Interval, seeds: int) -> Interval:
+    return found if seeds >= FEWEST else UNKNOWN._replace(value=found.value)

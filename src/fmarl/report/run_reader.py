@@ -71,17 +71,14 @@ class RecordedRun:
 
     @property
     def seed(self) -> int:
-        """What tells it from its repetitions."""
         return self.settings.get("seed", 0)
 
     @property
     def epoch(self) -> int:
-        """How far it has come."""
         return self.lines[-1]["epoch"] if self.lines else 0
 
     @property
     def num_epochs(self) -> int:
-        """How far it was to go."""
         return self.settings.get("num_epochs", 0)
 
     @property
@@ -90,7 +87,6 @@ class RecordedRun:
         return 0 < self.num_epochs <= self.epoch
 
     def of_kind(self, kind: str) -> list[Line]:
-        """Its lines of one kind, in order."""
         return [line for line in self.lines if line["kind"] == kind]
 
 

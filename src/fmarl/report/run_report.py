@@ -38,7 +38,6 @@ class RunReport:
 
     @cached_property
     def scores(self) -> list[GroupScores]:
-        """A row per group."""
         return [score(group) for group in self.runs.groups]
 
     @cached_property
@@ -70,7 +69,6 @@ class RunReport:
         return {**curves, **gradient, **topology}
 
     def files(self) -> dict[str, bytes]:
-        """Everything that a report is made of, by name."""
         files = {
             f"figures/{name}.{kind}": figure_bytes(figure, kind)
             for name, figure in self.figures.items()
@@ -84,7 +82,6 @@ class RunReport:
         }
 
     def page(self) -> str:
-        """The page itself."""
         return page(
             _title(self.runs),
             _lead(self.runs),
@@ -99,7 +96,6 @@ class RunReport:
         )
 
     def _results(self) -> list[Section]:
-        """One section per scene."""
         several = len(self.runs.scenes) > 1
         return [
             results_section(

@@ -39,7 +39,6 @@ class Group(NamedTuple):
 
     @property
     def unfinished(self) -> int:
-        """Runs that have not come to their end."""
         return sum(not run.finished for run in self.runs)
 
 
@@ -63,7 +62,6 @@ class RunSet:
 
     @property
     def runs(self) -> list[RecordedRun]:
-        """All that count, group by group."""
         return [run for group in self.groups for run in group.runs]
 
     @property

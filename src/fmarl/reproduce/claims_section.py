@@ -1,6 +1,6 @@
 """The parts of the report that say what holds, and whether that depends on what was chosen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from fmarl.report.format import NOTHING, number, with_interval
 from fmarl.report.page import (
@@ -12,8 +12,8 @@ from fmarl.report.page import (
     Table,
     Text,
     VerdictBadge,
+    table_of,
 )
-from fmarl.report.statistics import Interval
 from fmarl.reproduce import figures as drawings
 from fmarl.reproduce.claims import CLAIMS
 from fmarl.reproduce.measures import MEASURES, Measure
@@ -69,8 +69,12 @@ def claims_section(evidence: Evidence) -> Section:
     """All claims in one table, and all comparisons behind them."""
     fixed = {claim.number: evidence.verdicts(claim) for claim in CLAIMS}
     tuned = {claim.number: evidence.verdicts(claim, tuned=True) for claim in CLAIMS}
-    rows = [_row(claim, fixed[claim.number], tuned[claim.number]) for claim in CLAIMS]
-    header = ["The paper says", "where", "at its η", "each at its best η"]
+    columns: dict[str, Callable[[Claim], Text]] = {
+        "The paper says": lambda claim: f"{claim.number}. {claim.says}",
+        "where": lambda claim: claim.where,
+        "at its η": lambda claim: decision(fixed[claim.number]),
+        "each at its best η": lambda claim: decision(tuned[claim.number]),
+    }
     rate = f"η = {evidence.study.choices.learning_rate:g}"
     return Section(
         "What holds",
@@ -78,17 +82,14 @@ def claims_section(evidence: Evidence) -> Section:
         [
             Paragraph(RULE),
             Paragraph(TWICE),
-            Table(header, rows, f"The paper's claims, decided by these runs ({rate}). {WORST}"),
+            table_of(
+                columns, CLAIMS, f"The paper's claims, decided by these runs ({rate}). {WORST}"
+            ),
             _details("Every comparison at the paper's η", fixed),
             _details("Every comparison with each method at its own best η", tuned),
             *_steps(evidence),
         ],
     )
-
-
-def _row(claim: Claim, fixed: Sequence[Verdict], tuned: Sequence[Verdict]) -> list[Text]:
-    says = f"{claim.number}. {claim.says}"
-    return [says, claim.where, decision(fixed), decision(tuned)]
 
 
 def decision(verdicts: Sequence[Verdict]) -> Text:
@@ -101,44 +102,38 @@ def decision(verdicts: Sequence[Verdict]) -> Text:
 
 def effect_of(verdict: Verdict) -> str:
     """How much better what should be better is, and by which measure."""
-    measure = MEASURES[verdict.comparison.measure]
-    return f"{_written(verdict.effect, measure)} in {measure.label}"
+    return f"{_written(verdict)} in {_measure(verdict).label}"
 
 
-def _written(effect: Interval, measure: Measure) -> str:
-    return with_interval(effect, EFFECT_DIGITS, LEAST_SHARE * measure.negligible)
+def _written(verdict: Verdict) -> str:
+    return with_interval(verdict.effect, EFFECT_DIGITS, LEAST_SHARE * _measure(verdict).negligible)
+
+
+def _measure(verdict: Verdict) -> Measure:
+    return MEASURES[verdict.comparison.measure]
 
 
 def _details(summary: str, verdicts: dict[int, list[Verdict]]) -> Details:
     """A table of all comparisons, and their effects drawn measure by measure."""
-    rows: list[Sequence[Text]] = [
-        _comparison_row(number, verdict) for number, found in verdicts.items() for verdict in found
-    ]
-    header = ["claim", "better", "than", "by", "effect", "P(better)", "negligible", "seeds"]
+    numbered = [(number, verdict) for number, found in verdicts.items() for verdict in found]
+    columns: dict[str, Callable[[tuple[int, Verdict]], Text]] = {
+        "claim": lambda one: str(one[0]),
+        "better": lambda one: one[1].comparison.better,
+        "than": lambda one: one[1].comparison.worse,
+        "by": lambda one: _measure(one[1]).label,
+        "effect": lambda one: _written(one[1]),
+        "P(better)": lambda one: with_interval(one[1].improvement, EFFECT_DIGITS),
+        "negligible": lambda one: f"{_measure(one[1]).negligible:g}",
+        "seeds": lambda one: str(one[1].seeds),
+        "verdict": lambda one: [VerdictBadge(one[1].word)],
+    }
     caption = (
         "Effects with their 95 % intervals (Student's); positive is as the paper claims. "
         "P(better): how often a run of the first beats a run of the second, with a bootstrap "
         "interval."
     )
-    blocks: list[Block] = [Table([*header, "verdict"], rows, caption, "llllrrrrl")]
-    return Details(
-        summary, blocks + _forests([one for found in verdicts.values() for one in found])
-    )
-
-
-def _comparison_row(number: int, verdict: Verdict) -> list[Text]:
-    comparison, measure = verdict.comparison, MEASURES[verdict.comparison.measure]
-    return [
-        str(number),
-        comparison.better,
-        comparison.worse,
-        measure.label,
-        _written(verdict.effect, measure),
-        with_interval(verdict.improvement, EFFECT_DIGITS),
-        f"{measure.negligible:g}",
-        str(verdict.seeds),
-        [VerdictBadge(verdict.word)],
-    ]
+    table = table_of(columns, numbered, caption, "llllrrrrl")
+    return Details(summary, [table, *_forests([verdict for _, verdict in numbered])])
 
 
 def _forests(verdicts: Sequence[Verdict]) -> list[Block]:
@@ -182,15 +177,28 @@ def variants_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Sect
     """Verdicts beside each other: of these runs, and of others by the name of their folder."""
     columns = {evidence.study.name: evidence, **others}
     decided = [claim for claim in CLAIMS if _is_decided(claim, others)]
-    rows = [[f"{claim.number}. {claim.says}", *_verdicts(claim, columns)] for claim in decided]
+    rows = [
+        [
+            f"{claim.number}. {claim.says}",
+            *(decision(one.verdicts(claim)) for one in columns.values()),
+        ]
+        for claim in decided
+    ]
     found = {name: step_rows(one) for name, one in columns.items()}
-    doubts = [_doubt(name, one) for name, one in others.items()]
+    doubts: dict[str, Callable[[str], str]] = {
+        "results": lambda name: name,
+        "the doubt": lambda name: VARIANTS[others[name].study.variant].doubt,
+        "made with": lambda name: "--profile {0.profile} --variant {0.variant}".format(
+            others[name].study
+        ),
+        "runs": lambda name: str(len(others[name].results)),
+    }
     return Section(
         "Do claims depend on our choices?",
         "variants",
         [
             Paragraph(OTHER_CHOICES),
-            Table(["results", "the doubt", "made with", "runs"], doubts, DOUBTS, "lllr"),
+            table_of(doubts, others, DOUBTS, "lllr"),
             Table(["The paper says", *columns], rows, "Verdicts at one η, choice by choice."),
             Table(["method", *columns], area_rows(found), AREAS, "l" + "r" * len(columns)),
         ],
@@ -200,16 +208,6 @@ def variants_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Sect
 def _is_decided(claim: Claim, others: Mapping[str, Evidence]) -> bool:
     """Whether anything but the first column has runs for it."""
     return any(verdict.seeds for one in others.values() for verdict in one.verdicts(claim))
-
-
-def _verdicts(claim: Claim, columns: Mapping[str, Evidence]) -> list[Text]:
-    return [decision(one.verdicts(claim)) for one in columns.values()]
-
-
-def _doubt(name: str, evidence: Evidence) -> list[Text]:
-    study = evidence.study
-    made_with = f"--profile {study.profile} --variant {study.variant}"
-    return [name, VARIANTS[study.variant].doubt, made_with, f"{len(evidence.results)}"]
 
 
 def area_rows(found: Mapping[str, Sequence[StepRow]]) -> list[list[Text]]:

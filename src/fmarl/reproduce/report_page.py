@@ -107,6 +107,7 @@ def settings_section(evidence: Evidence, about: Mapping[str, Any]) -> Section:
 
 def _lengths(evidence: Evidence) -> Table:
     length = evidence.study.length
+    tests = f"every {length.test_every} epochs, {length.test_repetitions} epochs"
     rows = [
         ["Agents m", "7 (or 5)", "7 (or 5)"],
         ["Learning rate η", "1e-4", f"{evidence.study.choices.learning_rate:g}"],
@@ -117,14 +118,10 @@ def _lengths(evidence: Evidence) -> Table:
         ["Step of local interaction ε", "0.1", f"{paper.CONSENSUS_STEP:g}"],
         ["Discount γ", "0.9", f"{evidence.study.choices.discount:g}"],
         ["PPO's clipping, passes", "0.2, 4", "0.2, 4"],
-        ["Tests", "every 10 epochs, 5 epochs", _tests(length.test_every, length.test_repetitions)],
+        ["Tests", "every 10 epochs, 5 epochs", tests],
         ["Seeds", "not stated", f"{length.seeds}; Table IV {length.table_seeds}"],
     ]
     return Table(["setting", "Table III", "here"], rows, "The paper's settings, and ours.")
-
-
-def _tests(every: int, repetitions: int) -> str:
-    return f"every {every} epochs, {repetitions} epochs"
 
 
 def _choices(evidence: Evidence) -> Table:

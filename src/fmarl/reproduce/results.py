@@ -66,12 +66,10 @@ class ResultsFolder(NamedTuple):
 
     @property
     def about(self) -> Path:
-        """Which code made them."""
         return self.path / "about.json"
 
     @property
     def lines(self) -> Path:
-        """One line per run."""
         return self.path / "runs.jsonl"
 
     @property
