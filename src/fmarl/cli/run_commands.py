@@ -134,7 +134,7 @@ def _result(run: Run) -> list[str]:
     """How far the run has come and, if it was measured on samples, what it found and cost."""
     done = f"{run.update_count} of {run.total_updates} updates"
     lines = [f"{run.folder}: {done}, parameters {run.digest[:16]}"]
-    found = measured(read_lines(RunFolder(run.folder).metrics).records)
+    found = utility_row(read_lines(RunFolder(run.folder).metrics).records)
     if found is not None:
         lines.append(
             f"gradient norm {found.initial_gradient_norm:.4g} at the start (ψ2), "
