@@ -137,8 +137,8 @@ def compare(group: Group, reference: Group) -> GroupComparison:
     """Hold a group against another, seed by seed."""
     ours, theirs = (_by_seed(one, final) for one in (group, reference))
     seeds = sorted(ours.keys() & theirs.keys())
-    paired = [[side[seed] for seed in seeds] for side in (ours, theirs)]
-    chance = probability_of_improvement(*paired) if seeds else UNKNOWN
+    our_finals, their_finals = ([side[seed] for seed in seeds] for side in (ours, theirs))
+    chance = probability_of_improvement(our_finals, their_finals) if seeds else UNKNOWN
     return GroupComparison(
         group=group,
         reference=reference,

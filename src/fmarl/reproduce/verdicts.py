@@ -81,8 +81,8 @@ def decide(comparison: Comparison, scores: Scores) -> Verdict:
     shared = sorted(ours.keys() & theirs.keys())
     effect = mean_interval([ours[seed] - theirs[seed] for seed in shared]) if shared else UNKNOWN
     word = verdict_of(effect, measure.negligible, len(shared))
-    scores = (list(ours.values()), list(theirs.values()))
-    return Verdict(comparison, word, effect, scores, len(shared), was_run)
+    both = (list(ours.values()), list(theirs.values()))
+    return Verdict(comparison, word, effect, both, len(shared), was_run)
 
 
 def verdict_of(effect: Interval, negligible: float, seeds: int) -> VerdictWord:
