@@ -25,19 +25,15 @@ import numpy as np
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # Ray would write between our lines
 import ray
 
-from fmarl.cluster.actor_pool import VIRTUAL, Cast
-from fmarl.cluster.agent_actor import HandedIn
-from fmarl.cluster.agent_state import Arrays, packed
-from fmarl.cluster.committed_state import Kept
+from fmarl.cluster.actor_pool import ActorPool
+from fmarl.cluster.agent_actor import FinalState
 from fmarl.cluster.connect import joined
-from fmarl.cluster.faults.plan import FaultPlan
-from fmarl.cluster.inbox import Expected
-from fmarl.cluster.membership import Company
-from fmarl.cluster.period_attempt import fetched
+from fmarl.cluster.inbox import PARAMETERS, AttemptId, ExpectedUploads
+from fmarl.cluster.membership import VIRTUAL, Membership
 from fmarl.cluster.ray_engine import RayEngine
-from fmarl.cluster.run_context import Charge, Ticket, own_code
+from fmarl.cluster.run_context import RunContext, own_code
 from fmarl.cluster.settings import ClusterSettings
-from fmarl.cluster.upload import PARAMETERS
+from fmarl.cluster.state import Arrays, CommittedState
 from fmarl.engine.compiled import learning_keys, make_program
 from fmarl.engine.engine import NOBODY, EngineState, Schedule
 from fmarl.engine.experiment import Experiment, describe_experiment
@@ -75,72 +71,77 @@ def road(**together: Any) -> Experiment:
 
 
 class Ours:
-    """Agents and the virtual agent as the engine hires them, without a world."""
+    """Agents and the virtual agent as the engine starts them, without a world."""
 
     def __init__(self, experiment: Experiment) -> None:
         with experiment.maker.make() as world:
             spec = world.spec
-        charge = Charge(RUN_ID, describe_experiment(experiment), spec, own_code())
-        self._cast = Cast(FaultPlan(), agents_per_actor=1, start_seconds=300.0)
-        Company(self._cast, charge, AGENTS, ClusterSettings())
-        self._course = Schedule(experiment, spec)
+        context = RunContext(RUN_ID, describe_experiment(experiment), spec, own_code())
+        self._pool = ActorPool(context, ClusterSettings())
+        self._pool.num_agents = AGENTS
+        Membership(self._pool, AGENTS, ClusterSettings())
+        self._schedule = Schedule(experiment, spec)
         program = make_program(experiment.make_algorithm(spec), AGENTS)
-        state = program.init(self._course.method, learning_keys(experiment.seed)[1])
-        self._kept, self._ticket = Kept(program, EngineState(state, [])), Ticket(0, 0)
-        self._pattern = self._kept.starts([0], shared=True)[0]
-        self.acting = fetched([self._ask_to_stand(agent) for agent in range(AGENTS)])[0]
-        self._steps = [self._pattern[PARAMETERS]] * AGENTS
+        state = program.init(self._schedule.method, learning_keys(experiment.seed)[1])
+        self._committed = CommittedState(program, EngineState(state, []))
+        self._attempt = AttemptId(0, 0)
+        self._arrays = self._committed.starts([0], shared=True)[0]
+        self.acting = self._pool.fetch([self._load_state(agent) for agent in range(AGENTS)])[0]
+        self._steps = [self._arrays[PARAMETERS]] * AGENTS
 
-    def end_period(self) -> tuple[HandedIn, list[Arrays]]:
-        """Upload, average, and begin the next period; everything that the conductor does then."""
-        end = self._kept.update_count + self._course.sync_period
-        given = (self._ticket, end, True)
-        asked = [self._cast.ask_agent(a, "hand_in", given, None, returns=2) for a in range(AGENTS)]
-        handed_in = fetched([own for _, own in asked])
-        uploads = [upload for upload, _ in asked]
-        given = (self._ticket, self._expected(), NOBODY, end, {}, None, *uploads)
-        [collected] = fetched([self._cast.ask(VIRTUAL, "collect", *given)])
-        assert collected.averages is not None, collected.verdicts
-        selves = {agent: handed.own for agent, handed in enumerate(handed_in)}
-        self._kept.commit(end, selves, collected.averages, None, [])
-        self._ticket = Ticket(self._ticket.period + 1, 0)
-        fetched([self._ask_to_begin(agent) for agent in range(AGENTS)])
-        return handed_in[0], collected.averages
+    def end_period(self) -> tuple[FinalState, list[Arrays]]:
+        """Upload, average, and begin the next period; everything that the driver does then."""
+        end = self._committed.update_count + self._schedule.sync_period
+        given = (self._attempt, end, True)
+        called = [
+            self._pool.call_agent(agent, "upload_state", given, None, returns=2)
+            for agent in range(AGENTS)
+        ]
+        final = self._pool.fetch([own for _, own in called])
+        uploads = [upload for upload, _ in called]
+        given = (self._attempt, self._expected(), NOBODY, end, {}, None, *uploads)
+        [result] = self._pool.fetch([self._pool.call(VIRTUAL, "collect", *given)])
+        assert result.averages is not None, result.receipts
+        states = {agent: own.state for agent, own in enumerate(final)}
+        self._committed.commit(end, states, result, [])
+        self._attempt = AttemptId(self._attempt.period + 1, 0)
+        self._pool.fetch([self._begin_period(agent) for agent in range(AGENTS)])
+        return final[0], result.averages
 
     def exchange(self) -> None:
         """One round in which every agent mixes in what its two neighbours found."""
-        method, count = self._course.method, self._kept.update_count
+        method, count = self._schedule.method, self._committed.update_count
         steps = []
         for agent in range(AGENTS):
             whose = neighbours(method.mixing[0, agent], agent)
             rows = [self._steps[other] for other in whose]
-            given = (self._ticket, count, 0, False, False)
-            steps.append(self._cast.ask_agent(agent, "mix", given, *rows, returns=2)[0])
+            given = (self._attempt, count, 0, False, False)
+            steps.append(self._pool.call_agent(agent, "mix", given, *rows, returns=2)[0])
         wait_for(steps)
         self._steps = steps
 
     def close(self) -> None:
         """End the actors."""
-        self._cast.close()
+        self._pool.close()
 
-    def _ask_to_stand(self, agent: int) -> Any:
-        given = (self._ticket, NOBODY, packed(self._kept.selves[agent]))
-        return self._cast.ask_agent(agent, "stand", given)
+    def _load_state(self, agent: int) -> Any:
+        given = (self._attempt, NOBODY, self._committed.agents[agent])
+        return self._pool.call_agent(agent, "load_state", given)
 
-    def _ask_to_begin(self, agent: int) -> Any:
-        given = (self._ticket, NOBODY, self._kept.average_of(agent))
-        return self._cast.ask_agent(agent, "begin", given)
+    def _begin_period(self, agent: int) -> Any:
+        given = (self._attempt, NOBODY, self._committed.average_of(agent))
+        return self._pool.call_agent(agent, "begin_period", given)
 
-    def _expected(self) -> Expected:
-        turns = self._course.method.local_updates
-        return Expected(
+    def _expected(self) -> ExpectedUploads:
+        turns = self._schedule.method.local_updates
+        return ExpectedUploads(
             run_id=RUN_ID,
-            period=self._ticket.period,
-            attempt=self._ticket.attempt,
+            period=self._attempt.period,
+            attempt=self._attempt.attempt,
             present=frozenset(range(AGENTS)),
-            bases=self._kept.bases(),
-            local_updates=tuple(turns[self._ticket.period % len(turns)].tolist()),
-            pattern={name: row.shape for name, row in self._pattern.items()},
+            bases=self._committed.bases(),
+            local_updates=tuple(turns[self._attempt.period % len(turns)].tolist()),
+            shapes={name: row.shape for name, row in self._arrays.items()},
         )
 
 
@@ -159,13 +160,13 @@ class Bare:
     """The same messages between bare actors, whose arrays are as large as ours."""
 
     def __init__(self, ours: Ours) -> None:
-        handed, averages = ours.end_period()
+        final, averages = ours.end_period()
         average = _as_large(averages[0])
-        step, own = _as_large(handed.own.row), _as_large(handed)
+        step, own = _as_large(final.state.row), _as_large(final)
         answers = {"end": (average, own), "begin": _as_large(ours.acting), "mix": (step, None)}
-        hired: Any = ray.remote(num_cpus=0)(Answer)
-        self._agents = [hired.remote(**answers) for _ in range(AGENTS)]
-        self._virtual = hired.remote(collect=[average.copy() for _ in range(AGENTS)])
+        actor: Any = ray.remote(num_cpus=0)(Answer)
+        self._agents = [actor.remote(**answers) for _ in range(AGENTS)]
+        self._virtual = actor.remote(collect=[average.copy() for _ in range(AGENTS)])
         self._steps: list[Any] = [step] * AGENTS
 
     def end_period(self) -> None:
@@ -256,7 +257,7 @@ def show_periods(name: str, experiment: Experiment, per_actor: int, periods: int
             for (session, processes), found in zip(sides, spent, strict=True):
                 found.append(period_of(session, processes))
         same = alone.digest() == together.digest()
-        units = alone.course.sync_period * alone.method.num_agents
+        units = alone.schedule.sync_period * alone.schedule.method.num_agents
     one, other = (middle(found[1:]) for found in spent)
     show(f"{name}, in process", one, units)
     show(f"{name}, on Ray", other, units)

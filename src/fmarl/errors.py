@@ -1,4 +1,4 @@
-"""What the user got wrong, said in one line: the value, what is allowed, how to fix it."""
+"""Errors that end a command in one line: the value, what is allowed, how to fix it."""
 
 import difflib
 import math
@@ -10,6 +10,10 @@ BAD_INPUT = 2
 
 class BadInput(ValueError):  # noqa: N818 — it reads as what happened
     """Input that can not be used. The command line prints it as one line and exits with code 2."""
+
+
+class EngineFailed(RuntimeError):  # noqa: N818 — it reads as what happened
+    """An engine that has lost too much to continue. What was learned until then can be saved."""
 
 
 def require(holds: bool, what: str, allowed: str, fix: str) -> None:

@@ -16,7 +16,7 @@ from cluster.namespaces import Host
 from fmarl.cluster.connect import joined
 from fmarl.cluster.hosts import hosts
 
-ANSWER_SECONDS = 120.0
+ANSWER_SECONDS = 300.0
 """A driver that has not answered by then hangs."""
 
 

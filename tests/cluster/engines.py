@@ -1,24 +1,28 @@
 """The same experiment on both engines, with faults on one and absences on the other."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fmarl.cluster.faults.injector import FaultInjector
 from fmarl.cluster.faults.plan import Fault, FaultPlan
 from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.engine.engine import LocalEngine, MakeEngine
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.train import begin, resume
+from fmarl.engine.run_writer import Listener
+from fmarl.engine.train import begin, resume, silence
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 
 SYNC_PERIOD = 4
+DEADLINE_SECONDS = 300.0
+"""Dead processes are noticed at once whatever it is, but new ones may take long to start on a busy
+machine, and a period must not go on without them where a test counts them."""
 
 
-class Ended(NamedTuple):
+class FinishedRun(NamedTuple):
     """A run as it ended."""
 
     digest: str
@@ -59,40 +63,45 @@ def longer(experiment: Experiment, periods: int) -> Experiment:
 def in_one_process(
     folder: Path,
     experiment: Experiment,
-    away: Callable[[int], frozenset[int]] | dict[int, set[int]] | None = None,
-) -> Ended:
-    """The oracle: the run in this process, with agents away in some periods."""
-    if isinstance(away, dict):
-        absent = {period: frozenset(agents) for period, agents in away.items()}
-        away = lambda period: absent.get(period, frozenset())  # noqa: E731
-    make_engine = LocalEngine if away is None else partial(LocalEngine, absent=away)
-    return _ended(begin(experiment, folder), make_engine)
+    absent: dict[int, set[int]] | None = None,
+) -> FinishedRun:
+    """The oracle: the run in this process, with agents absent in some periods."""
+
+    def absent_in(period: int) -> frozenset[int]:
+        return frozenset((absent or {}).get(period, ()))
+
+    return _finished(begin(experiment, folder), partial(LocalEngine, absent=absent_in))
 
 
-def on_ray(folder: Path, experiment: Experiment, *faults: Fault, **settings: Any) -> Ended:
+def on_ray(folder: Path, experiment: Experiment, *faults: Fault, **settings: Any) -> FinishedRun:
     """The run on the cluster."""
-    return go_on_on_ray(begin(experiment, folder), *faults, **settings)
+    return resume_on_ray(begin(experiment, folder), *faults, **settings)
 
 
-def go_on_on_ray(folder: Path, *faults: Fault, **settings: Any) -> Ended:
+def resume_on_ray(
+    folder: Path, *faults: Fault, listen: Listener = silence, **settings: Any
+) -> FinishedRun:
     """A run that was begun, on the cluster."""
-    made = ClusterSettings(plan=FaultPlan(tuple(faults)), **settings)
-    return _ended(folder, partial(RayEngine, settings=made))
+    injector = FaultInjector(FaultPlan(tuple(faults)))
+    made = ClusterSettings(**{"deadline_seconds": DEADLINE_SECONDS, **settings, "faults": injector})
+    return _finished(folder, partial(RayEngine, settings=made), listen)
 
 
 def absences(events: list[dict[str, Any]], sync_period: int = SYNC_PERIOD) -> dict[int, set[int]]:
-    """Who was away in which period, from what a run has written down."""
-    away: dict[int, set[int]] = {}
+    """Who was absent in which period, from what a run has written down."""
+    absent: dict[int, set[int]] = {}
     for event in events:
         if event["code"] == "RESUMED":  # what came after the checkpoint was played again
             first = event["update_count"] // sync_period
-            away = {period: agents for period, agents in away.items() if period < first}
+            absent = {period: agents for period, agents in absent.items() if period < first}
         elif event["code"] == "PERIOD_WITHOUT":
-            away[event["period"]] = set(event["agents"])
-    return away
+            absent[event["period"]] = set(event["agents"])
+    return absent
 
 
-def _ended(folder: Path, make_engine: MakeEngine) -> Ended:
-    run = resume(folder, make_engine=make_engine)
+def _finished(folder: Path, make_engine: MakeEngine, listen: Listener = silence) -> FinishedRun:
+    run = resume(folder, listen=listen, make_engine=make_engine)
     paths = RunFolder(folder)
-    return Ended(run.digest, read_lines(paths.metrics).records, read_lines(paths.events).records)
+    return FinishedRun(
+        run.digest, read_lines(paths.metrics).records, read_lines(paths.events).records
+    )

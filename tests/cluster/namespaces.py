@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from fmarl.cluster.connect import START_TRIES
 from fmarl.cluster.scratch import PLACE, scratch_folder
 from fmarl.records.lock import is_held
 
@@ -29,9 +30,9 @@ PREFIX = f"fmarl-{PURPOSE}-"
 NETWORK = "10.77.0"
 PORT = 6379
 TOKEN = "only-for-the-hosts-of-these-tests"
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 """A Ray node that has not started by then never will; it takes 3 to 8 s on two cores."""
-DYING_SECONDS = 30.0
+DYING_SECONDS = 120.0
 NODE_OPTIONS = (
     "--disable-usage-stats",
     "--include-log-monitor=false",
@@ -39,9 +40,9 @@ NODE_OPTIONS = (
 )
 HEAD_OPTIONS = (f"--port={PORT}", "--include-dashboard=false", "--no-monitor")
 """As few processes as can be."""
-QUICK_TO_BURY: Mapping[str, int] = {
+QUICK_HEALTH_CHECKS: Mapping[str, int] = {
     "health_check_period_ms": 1000,
-    "health_check_timeout_ms": 2000,
+    "health_check_timeout_ms": 5000,  # a busy machine does not always answer in two
     "health_check_failure_threshold": 3,
 }
 """Settings of a head that gives a silent node up within seconds, for tests of just that."""
@@ -99,20 +100,25 @@ class Host:
             token: Written where a user would put it, for everything else in this host too.
             cores: As many as Ray believes that it has.
             settings: Ray's own, by their internal names; it reads most of them at the head only.
-            code: A folder with other sources of fmarl (`cluster.other_code`).
+            code: A folder with other sources of fmarl (`cluster.changed_sources`).
         """
         self.give_token(token)
         role = [f"--address={head.ray_address}"] if head else ["--head", *HEAD_OPTIONS]
         variables = {f"RAY_{name}": str(value) for name, value in (settings or {}).items()}
         variables["RAY_AUTH_MODE"] = "token"  # a head would look for the token, others do not
+        variables["RAY_memory_monitor_refresh_ms"] = "0"  # as in conftest.py
         if code is not None:
             variables["PYTHONPATH"] = str(code)
         words = [_ray(), "start", *role, *NODE_OPTIONS, f"--num-cpus={cores}"]
-        starting = self.run([*words, f"--node-ip-address={self.address}"], **variables)
-        # Ray's own command ends when the head lists the node; it leaves its processes behind.
-        said, problem = starting.communicate(timeout=START_SECONDS)
-        if starting.returncode:
-            raise RuntimeError(f"no Ray node at {self.address}: {said[-2000:]}{problem[-2000:]}")
+        for tries_left in reversed(range(START_TRIES)):
+            starting = self.run([*words, f"--node-ip-address={self.address}"], **variables)
+            # Ray's own command ends when the head lists the node; it leaves its processes behind.
+            said, problem = starting.communicate(timeout=START_SECONDS)
+            if not starting.returncode:
+                return
+            _kill_all([self.namespace])
+            said = f"{said[-2000:]}{problem[-2000:]}"
+            assert tries_left, f"no Ray node at {self.address}: {said}"
 
     def give_token(self, token: str) -> None:
         """Have everything that is started here from now on show this token."""
@@ -135,7 +141,7 @@ class Host:
         """The ids of all that runs here."""
         return _processes(self.namespace)
 
-    def lose_head(self) -> None:
+    def kill_head(self) -> None:
         """Kill the process that makes a host the head, and no other.
 
         Hosts here see each other's processes, and a driver may prefer the head's node to that of
@@ -232,6 +238,13 @@ def _add_host(switch: str, number: int, folder: Path, started: ExitStack) -> Hos
 def _remove_all(prefix: str) -> None:
     """Kill all that runs in namespaces of these names, and remove them with their links."""
     names = _namespaces(prefix)
+    _kill_all(names)
+    for name in names:
+        _ip("netns", "delete", name)
+
+
+def _kill_all(names: Sequence[str]) -> None:
+    """Kill all that runs in namespaces."""
     deadline = time.monotonic() + DYING_SECONDS
     while alive := [pid for name in names for pid in _processes(name)]:
         if time.monotonic() > deadline:
@@ -240,8 +253,6 @@ def _remove_all(prefix: str) -> None:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
-    for name in names:
-        _ip("netns", "delete", name)
 
 
 def _namespaces(prefix: str) -> list[str]:

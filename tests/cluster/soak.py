@@ -4,7 +4,7 @@
 
 What goes wrong is drawn from the seed before the run begins. When it is over, everything that was
 planned must be among the run's events, as often as it was planned, and nothing else; its bits must
-be those of one process in which the agents were away that the events name; and the processes that
+be those of one process in which the agents were absent that the events name; and the processes that
 lived long must hold no more memory and no more open files than they did early on. Otherwise the
 exit code is 1.
 """
@@ -23,9 +23,10 @@ import numpy as np
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])  # tests find each other from there
 
-from cluster.engines import absences, in_one_process, longer, toy
-from cluster.holdings import Sample, Watch, lives
-from cluster.mishaps import AGENTS, ROUNDS, TELLING, Sort, drawn
+from cluster.engines import DEADLINE_SECONDS, absences, in_one_process, longer, toy
+from cluster.process_samples import ProcessMonitor, Sample, trends
+from cluster.soak_faults import AGENTS, COUNTED_CODES, ROUNDS, FaultKind, draw_faults
+from fmarl.cluster.faults.injector import FaultInjector
 from fmarl.cluster.faults.plan import Fault, FaultPlan
 from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
@@ -36,17 +37,17 @@ from fmarl.records.run_folder import RunFolder
 
 MOST_GROWTH = 10.0
 """MiB in 1,000 periods. One agent with its optimiser, kept by mistake each time, would be 100. The
-conductor was seen to grow by 8 where 100 actors were replaced, and not at all where none was."""
+driver was seen to grow by 8 where 100 actors were replaced, and not at all where none was."""
 MOST_MORE_FILES = 2
 LEARNING_RATE = 1e-4
 """So small that agents have not learned all there is before the end: parameters that stand still
 would agree with any oracle."""
 
 
-class Soaked(NamedTuple):
+class SoakResult(NamedTuple):
     """A run as it ended, and how it should have."""
 
-    faults: list[tuple[Sort, Sequence[Fault]]]
+    faults: list[tuple[FaultKind, Sequence[Fault]]]
     events: list[dict[str, Any]]
     samples: list[Sample]
     is_finite: bool
@@ -58,7 +59,7 @@ class Soaked(NamedTuple):
     """Of the run itself."""
 
 
-def soak(folder: Path, periods: int, seed: int) -> Soaked:
+def soak(folder: Path, periods: int, seed: int) -> SoakResult:
     """Run it, and the oracle after it."""
     experiment = longer(
         toy(
@@ -70,78 +71,82 @@ def soak(folder: Path, periods: int, seed: int) -> Soaked:
         ),
         periods,
     )
-    faults = drawn(periods, seed)
+    faults = draw_faults(periods, seed)
     path = begin(experiment, folder / "ray")
     plan = FaultPlan(tuple(fault for _, some in faults for fault in some))
-    watch, engines = Watch(path), []
+    monitor, engines = ProcessMonitor(path), []
+
+    settings = ClusterSettings(faults=FaultInjector(plan), deadline_seconds=DEADLINE_SECONDS)
 
     def make_engine(experiment: Experiment, run_id: str) -> RayEngine:
-        engines.append(RayEngine(experiment, run_id, ClusterSettings(plan=plan)))
+        engines.append(RayEngine(experiment, run_id, settings))
         return engines[-1]
 
     begun = time.monotonic()
-    run = resume(path, listen=watch, make_engine=make_engine)
+    run = resume(path, listen=monitor, make_engine=make_engine)
     seconds = time.monotonic() - begun
     events = read_lines(RunFolder(path).events).records
     oracle = in_one_process(folder / "alone", experiment, absences(events))
-    return Soaked(
+    return SoakResult(
         faults=faults,
         events=events,
-        samples=watch.samples,
-        is_finite=bool(np.isfinite(engines[0].at_rest().state.parameters).all()),
-        gradient_norm=watch.gradient_norm,
+        samples=monitor.samples,
+        is_finite=bool(np.isfinite(engines[0].state().learned.parameters).all()),
+        gradient_norm=monitor.gradient_norm,
         digest=run.digest,
         oracle=oracle.digest,
         seconds=seconds,
     )
 
 
-def counts(soaked: Soaked) -> dict[str, tuple[int, int]]:
-    """How often each telling event was planned, and how often it came."""
-    planned = Counter(sort.sign for sort, faults in soaked.faults for _ in faults)
-    seen = Counter(event["code"] for event in soaked.events)
-    return {code: (planned[code], seen[code]) for code in sorted(TELLING)}
+def counts(result: SoakResult) -> dict[str, tuple[int, int]]:
+    """How often each counted event was planned, and how often it came."""
+    planned = Counter(kind.code for kind, faults in result.faults for _ in faults)
+    seen = Counter(event["code"] for event in result.events)
+    return {code: (planned[code], seen[code]) for code in sorted(COUNTED_CODES)}
 
 
-def problems(soaked: Soaked) -> list[str]:
+def problems(result: SoakResult) -> list[str]:
     """All that is not as it should be."""
     found = [
         f"{code}: {planned} planned, {seen} seen"
-        for code, (planned, seen) in counts(soaked).items()
+        for code, (planned, seen) in counts(result).items()
         if planned != seen
     ]
-    for life in lives(soaked.samples):
-        if life.growth > MOST_GROWTH:
-            found.append(f"{life.who} grows by {life.growth:.1f} MiB in 1,000 periods")
-        if life.files[1] > life.files[0] + MOST_MORE_FILES:
-            found.append(f"{life.who} holds {life.files[1]} files open, and {life.files[0]} before")
-    if not soaked.is_finite:
+    for trend in trends(result.samples):
+        if trend.growth > MOST_GROWTH:
+            found.append(f"{trend.who} grows by {trend.growth:.1f} MiB in 1,000 periods")
+        if trend.files[1] > trend.files[0] + MOST_MORE_FILES:
+            found.append(
+                f"{trend.who} holds {trend.files[1]} files open, and {trend.files[0]} before"
+            )
+    if not result.is_finite:
         found.append("parameters are not finite")
-    if soaked.gradient_norm == 0:
+    if result.gradient_norm == 0:
         found.append("nothing was learned in the end: the oracle says little")
-    if soaked.digest != soaked.oracle:
-        found.append(f"ended with {soaked.digest}, and the oracle with {soaked.oracle}")
+    if result.digest != result.oracle:
+        found.append(f"ended with {result.digest}, and the oracle with {result.oracle}")
     return found
 
 
-def told(soaked: Soaked) -> list[str]:
-    """The whole story, as lines."""
-    sorts = Counter(sort.name for sort, _ in soaked.faults)
-    lines = [f"{len(soaked.faults)} faults in {soaked.seconds:.0f} s"]
-    lines += [f"  {name:32}{count:6}" for name, count in sorts.items()]
+def report_lines(result: SoakResult) -> list[str]:
+    """The report, as lines."""
+    kinds = Counter(kind.name for kind, _ in result.faults)
+    lines = [f"{len(result.faults)} faults in {result.seconds:.0f} s"]
+    lines += [f"  {name:32}{count:6}" for name, count in kinds.items()]
     lines += ["event                              planned   seen"]
-    lines += [f"  {code:32}{plan:8}{seen:7}" for code, (plan, seen) in counts(soaked).items()]
+    lines += [f"  {code:32}{plan:8}{seen:7}" for code, (plan, seen) in counts(result).items()]
     lines += ["process            periods      MiB   MiB per 1,000 periods   files early, late"]
     lines += [
-        f"  {life.who:14}{life.periods:10}{life.mebibytes:9.0f}{life.growth:24.2f}"
-        f"{life.files[0]:14}{life.files[1]:6}"
-        for life in lives(soaked.samples)
+        f"  {trend.who:14}{trend.periods:10}{trend.mebibytes:9.0f}{trend.growth:24.2f}"
+        f"{trend.files[0]:14}{trend.files[1]:6}"
+        for trend in trends(result.samples)
     ]
-    return [*lines, f"sha256 {soaked.digest}", f"oracle {soaked.oracle}"]
+    return [*lines, f"sha256 {result.digest}", f"oracle {result.oracle}"]
 
 
 def main(words: Sequence[str]) -> int:
-    """Run, tell, judge."""
+    """Run, report, check."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -149,9 +154,11 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(words)
     with TemporaryDirectory() as folder:
-        soaked = soak(Path(folder), options.periods, options.seed)
-    wrong = problems(soaked)
-    sys.stdout.write("\n".join([*told(soaked), *wrong, "FAILED" if wrong else "passed"]) + "\n")
+        result = soak(Path(folder), options.periods, options.seed)
+    wrong = problems(result)
+    sys.stdout.write(
+        "\n".join([*report_lines(result), *wrong, "FAILED" if wrong else "passed"]) + "\n"
+    )
     return 1 if wrong else 0
 
 

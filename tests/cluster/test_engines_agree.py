@@ -30,8 +30,8 @@ def _assert_same(tmp_path, experiment):
     together = on_ray(tmp_path / "together", experiment)
     assert together.digest == alone.digest
     assert together.codes == []
-    for ours, theirs in zip(together.metrics, alone.metrics, strict=True):
-        assert ours == {name: value for name, value in theirs.items() if name not in NOT_MEASURED}
+    for found, wanted in zip(together.metrics, alone.metrics, strict=True):
+        assert found == {name: value for name, value in wanted.items() if name not in NOT_MEASURED}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -60,14 +60,14 @@ def test_agents_that_share_a_process_end_with_the_same_bits(tmp_path):
 
 def test_an_absence_in_a_plan_is_the_same_on_both_engines(tmp_path):
     experiment = toy(method="consensus", graph="ring")
-    away = on_ray(tmp_path / "ray", experiment, Fault("away", period=1, agent=2))
-    assert absences(away.events) == {1: {2}}
+    struck = on_ray(tmp_path / "ray", experiment, Fault("away", period=1, agent=2))
+    assert absences(struck.events) == {1: {2}}
     oracle = in_one_process(tmp_path / "alone", experiment, {1: {2}})
-    assert away.digest == oracle.digest != in_one_process(tmp_path / "all", experiment).digest
+    assert struck.digest == oracle.digest != in_one_process(tmp_path / "all", experiment).digest
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "tac"])
-def test_what_agents_hand_over_is_what_the_ledger_counts(tmp_path, algorithm):
+def test_what_agents_send_is_what_the_ledger_counts(tmp_path, algorithm):
     """Bytes of the arrays as they leave an agent, against the meter's count times its sizes."""
     experiment = longer(
         toy(algorithm=algorithm, method="consensus", graph="path", consensus_rounds=2), periods=3

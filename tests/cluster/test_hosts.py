@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 import fmarl
+from cluster.changed_sources import changed_copy
 from cluster.driver import Driver
 from cluster.namespaces import NETWORK, Host, Hosts, remove_leftovers
-from cluster.other_code import changed_copy
-from fmarl.cluster.probe import ANSWER_SECONDS, CONNECT_SECONDS
+from fmarl.cluster.connect import ANSWER_SECONDS, CONNECT_SECONDS
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
 
 OTHER_VERSION = "9.9.9"
 ADDRESSES = [f"{NETWORK}.{number}" for number in (1, 2, 3)]
-REFUSED_SECONDS = CONNECT_SECONDS + ANSWER_SECONDS + 10.0
-"""What `fmarl.cluster.probe` promises, and the time that Python takes to load."""
+REFUSED_SECONDS = CONNECT_SECONDS + ANSWER_SECONDS + 60.0
+"""What `fmarl.cluster.connect` promises, and the time that a busy machine takes to load Python."""
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_doctor_in_a_host_finds_that_the_others_fit(hosts: list[Host]):
     head, second, _ = hosts
     words = [sys.executable, "-m", "fmarl", "doctor", "--json", "--address", head.ray_address]
 
-    said, _ = head.run(words).communicate(timeout=120)
+    said, _ = head.run(words).communicate(timeout=300)
 
     states = {check["name"]: check["state"] for check in json.loads(said)}
     assert states[f"host {head.address}"] == states[f"host {second.address}"] == "ok"

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from cluster.driver import Driver
-from cluster.namespaces import QUICK_TO_BURY, Host, Hosts
+from cluster.namespaces import QUICK_HEALTH_CHECKS, Host, Hosts
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.cluster
 
 def test_a_host_that_was_given_up_is_back_only_with_a_new_node():
     with Hosts(2) as [head, lost]:
-        head.start_ray(settings=QUICK_TO_BURY)
+        head.start_ray(settings=QUICK_HEALTH_CHECKS)
         lost.start_ray(head=head)
         driver = Driver(head, head.ray_address)
         driver.ask("place", lost.address)
@@ -34,7 +34,7 @@ def test_a_host_that_was_given_up_is_back_only_with_a_new_node():
 
 def _dies_out(host: Host) -> bool:
     """Whether all that runs in a host ends by itself."""
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 120.0
     while host.processes() and time.monotonic() < deadline:
         time.sleep(0.1)
     return not host.processes()

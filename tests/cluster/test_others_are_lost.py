@@ -1,4 +1,4 @@
-"""Worlds, the virtual agent and the conductor that die: nothing changes, not a bit."""
+"""Worlds, the virtual agent and the driver that die: nothing changes, not a bit."""
 
 import signal
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.engines import go_on_on_ray, in_one_process, longer, on_ray, toy
+from cluster.engines import in_one_process, longer, on_ray, resume_on_ray, toy
 from fmarl.cluster.faults.plan import Fault
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.train import begin, resume
@@ -69,7 +69,7 @@ def test_a_sumo_that_is_killed_is_started_again_and_nothing_changes(tmp_path):
 
 
 @pytest.mark.parametrize("point", ["before-collect", "after-aggregate"])
-def test_a_conductor_that_dies_leaves_nobody_and_its_run_goes_on_to_the_same_bits(tmp_path, point):
+def test_a_driver_that_dies_leaves_nobody_and_its_run_goes_on_to_the_same_bits(tmp_path, point):
     """F04, F05: everything is gone but the run's folder; it goes on here, or on a cluster."""
     plan = tmp_path / "faults.toml"
     plan.write_text(f'[[faults]]\ndo = "kill"\nconductor = true\nperiod = 3\npoint = "{point}"\n')
@@ -83,7 +83,7 @@ def test_a_conductor_that_dies_leaves_nobody_and_its_run_goes_on_to_the_same_bit
 @pytest.mark.usefixtures("cluster")
 def test_a_run_may_change_its_engine_in_the_middle_of_a_period(tmp_path):
     folder = _stopped_after(tmp_path / "run", slots=6)
-    ended = go_on_on_ray(folder)
+    ended = resume_on_ray(folder)
     assert ended.digest == in_one_process(tmp_path / "alone", EXPERIMENT).digest
 
 
@@ -102,7 +102,7 @@ def _stopped_after(folder: Path, slots: int) -> Path:
 
 @pytest.mark.usefixtures("cluster")
 def test_a_host_with_other_code_is_refused_with_both_values(tmp_path, monkeypatch):
-    """F39: the conductor's code is changed, as if the actors' hosts had another version."""
+    """F39: the driver's code is changed, as if the actors' hosts had another version."""
     monkeypatch.setattr("fmarl.cluster.run_context.PROTOCOL", 0)
     with pytest.raises(BadInput, match=r"protocol is 1 on .* and 0 where the run is conducted"):
         on_ray(tmp_path / "ray", EXPERIMENT)

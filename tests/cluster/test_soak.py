@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from cluster.holdings import Sample
-from cluster.mishaps import AGENTS, KILLS, USELESS, drawn
-from cluster.soak import Soaked, problems, soak
+from cluster.process_samples import Sample
+from cluster.soak import SoakResult, problems, soak
+from cluster.soak_faults import AGENTS, BAD_UPLOADS, KILLS, draw_faults
 from fmarl.cluster.agent_status import default_quorum
 from fmarl.cluster.faults.plan import Fault
 
@@ -14,10 +14,10 @@ PERIODS = 2000
 
 
 def _held(period: int, mebibytes: float, files: int) -> Sample:
-    return Sample("conductor", 1, period, 200 + mebibytes, files)
+    return Sample("driver", 1, period, 200 + mebibytes, files)
 
 
-CALM = Soaked(
+CALM = SoakResult(
     faults=[],
     events=[],
     samples=[_held(period, 0.0, 30) for period in range(0, 500, 10)],
@@ -41,14 +41,14 @@ TROUBLE = {
 @pytest.mark.cluster
 @pytest.mark.usefixtures("cluster")
 def test_a_run_in_which_much_goes_wrong_ends_with_the_bits_of_its_oracle(tmp_path):
-    soaked = soak(tmp_path, periods=40, seed=0)
-    assert len(soaked.faults) == 4
-    assert problems(soaked) == []
+    result = soak(tmp_path, periods=40, seed=0)
+    assert len(result.faults) == 4
+    assert problems(result) == []
 
 
 def test_a_plan_has_every_sort_and_spares_every_other_period():
-    faults = drawn(PERIODS, seed=1)
-    assert {sort for sort, _ in faults} == {*KILLS, *USELESS}
+    faults = draw_faults(PERIODS, seed=1)
+    assert {kind for kind, _ in faults} == {*KILLS, *BAD_UPLOADS}
     struck = [some[0].period for _, some in faults]
     assert all(later - earlier >= 2 for earlier, later in pairwise(struck))
     assert max(len(some) for _, some in faults) <= AGENTS - default_quorum(AGENTS)

@@ -39,8 +39,8 @@ def test_runs_spread_over_a_cluster_end_with_the_files_of_runs_here(tmp_path):
     said, complaint = process.communicate()
     assert (process.returncode, complaint) == (0, "")
     assert "seed-2  epoch 20/20" in said
-    assert marked(mark) == []
-    assert left_scratch() <= before
+    wait_until(lambda: marked(mark) == [], "nothing of it runs any more")
+    wait_until(lambda: left_scratch() <= before, "its folders are gone")
     for seed, folder in enumerate(folders):
         assert codes(Path(folder)) == []
         assert_same_run(Path(folder), alone(tmp_path / f"alone-{seed}", seed))
@@ -56,7 +56,7 @@ def test_ctrl_c_comes_home_and_a_killed_actor_costs_nothing_but_time(tmp_path):
     said, complaint = stopped.communicate()
     assert (stopped.returncode, complaint) == (130, "")
     assert f"resume {folders[0]} {folders[1]}" in said
-    assert marked(mark) == []
+    wait_until(lambda: marked(mark) == [], "nothing of it runs any more")
     for folder in folders:
         assert not is_held(folder)
         assert codes(folder) == ["STOPPED"]
@@ -66,7 +66,7 @@ def test_ctrl_c_comes_home_and_a_killed_actor_costs_nothing_but_time(tmp_path):
     kill(marked(mark, "ray::HostRun")[:1])
     _, complaint = resumed.communicate()
     assert (resumed.returncode, complaint) == (0, "")
-    assert marked(mark) == []
+    wait_until(lambda: marked(mark) == [], "nothing of it runs any more")
     happened = sorted(codes(folder) for folder in folders)
     assert happened == [["STOPPED", "RESUMED"], ["STOPPED", "RESUMED", "HOST_LOST", "RESUMED"]]
     for seed, folder in enumerate(folders):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import fmarl
-from cluster.namespaces import QUICK_TO_BURY, Host, Hosts
-from cluster.other_code import changed_copy
+from cluster.changed_sources import changed_copy
+from cluster.namespaces import QUICK_HEALTH_CHECKS, Host, Hosts
 from cluster.sweeps import alone, assert_same_run, codes, experiment, read_lines_of
 from fmarl.engine.train import begin
 
@@ -20,8 +20,9 @@ pytestmark = pytest.mark.cluster
 
 COMMAND = (sys.executable, "-m", "fmarl")
 OTHER_VERSION = "9.9.9"
-LONG = 60
-EAGER = {"worker_niceness": 0}
+LONG = 200
+"""Epochs that are not over before the first of them is seen at home and the host is killed."""
+NORMAL_PRIORITY = {"worker_niceness": 0}
 """Ray lets whatever else a machine does go before what it runs."""
 
 
@@ -32,9 +33,9 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
     other = changed_copy(tmp_path_factory.mktemp("o"), "__init__.py", version, f'"{OTHER_VERSION}"')
     with Hosts(4) as made:
         head, odd, first, _ = made
-        head.start_ray(cores=0, settings=QUICK_TO_BURY)
-        odd.start_ray(head=head, code=other, settings=EAGER)
-        first.start_ray(head=head, settings=EAGER)
+        head.start_ray(cores=0, settings=QUICK_HEALTH_CHECKS)
+        odd.start_ray(head=head, code=other, settings=NORMAL_PRIORITY)
+        first.start_ray(head=head, settings=NORMAL_PRIORITY)
         yield made
 
 
@@ -57,7 +58,7 @@ def test_runs_of_a_host_that_dies_go_on_at_one_that_came_later(hosts: list[Host]
     read_lines_of(sweep, "a")
     for pid in first.processes():
         os.kill(pid, signal.SIGKILL)
-    later.start_ray(head=head, settings=EAGER)
+    later.start_ray(head=head, settings=NORMAL_PRIORITY)
     _, complaint = sweep.communicate()
     assert sweep.returncode == 0, complaint
     assert complaint.count("\n") == 1
@@ -72,11 +73,11 @@ def test_a_cluster_whose_head_dies_is_given_up_in_one_line_and_its_runs_go_on_he
     runs = [begin(experiment(seed, LONG), tmp_path / name) for seed, name in enumerate("ab")]
     with Hosts(2) as [head, host]:
         head.start_ray(cores=0)
-        host.start_ray(head=head, settings=EAGER)
+        host.start_ray(head=head, settings=NORMAL_PRIORITY)
         words = ["resume", *map(str, runs), "--engine", "ray", "--address", head.ray_address]
         sweep = host.run([*COMMAND, *words])
         read_lines_of(sweep, "a")
-        head.lose_head()
+        head.kill_head()
         _, complaint = sweep.communicate()
     assert sweep.returncode == 3
     assert complaint.count("\n") == 1

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import fmarl
+from cluster.changed_sources import changed_copy
 from cluster.engines import absences, in_one_process, longer, toy
 from cluster.namespaces import Host, Hosts
-from cluster.other_code import changed_copy
 from cluster.sweeps import codes, kill, read_lines_of, wait_until
 from fmarl.engine.train import begin, read_experiment, resume
 from fmarl.records.jsonl import read_lines
@@ -22,7 +22,7 @@ pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
 
 COMMAND = (sys.executable, "-m", "fmarl")
-AWAKE = {"worker_niceness": 0}
+NORMAL_PRIORITY = {"worker_niceness": 0}
 """Ray gives its workers the lowest claim to a core: on a busy machine they would hardly start."""
 FIGURE_EIGHT = (
     "figure-eight --method consensus --graph ring --sync-period 3 --num-epochs 3 --no-baseline "
@@ -38,7 +38,7 @@ TOY_ACTORS = 6
 LONG = replace(longer(toy(agents=4, learning_rate=1e-4), periods=300), test_every=10)
 """Not over before it is noticed that somebody is gone."""
 OTHER_VERSION = "9.9.9"
-IMPATIENT = ("--deadline", "10")
+SHORT_DEADLINE = ("--deadline", "10")
 
 
 @pytest.fixture
@@ -46,13 +46,13 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Host]]:
     """A head and a second host that has no Ray node yet; both find what was compiled before."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     with Hosts(2) as made:
-        made[0].start_ray(settings=AWAKE)
+        made[0].start_ray(settings=NORMAL_PRIORITY)
         yield made
 
 
 def test_figure_eight_ends_with_the_bits_of_one_process(hosts: list[Host], tmp_path: Path):
     head, second = hosts
-    second.start_ray(head=head, settings=AWAKE)
+    second.start_ray(head=head, settings=NORMAL_PRIORITY)
     folder = tmp_path / "run"
 
     run = _start(head, "train", *FIGURE_EIGHT.split(), "--out", str(folder))
@@ -67,14 +67,14 @@ def test_figure_eight_ends_with_the_bits_of_one_process(hosts: list[Host], tmp_p
     assert resume(folder).digest == alone.digest
 
 
-def test_agents_of_a_host_that_is_cut_off_are_away_until_they_are_heard_of(
+def test_agents_of_a_host_that_is_cut_off_are_absent_until_they_answer(
     hosts: list[Host], tmp_path: Path
 ):
     """F07: longer than the deadline; Ray itself would have taken a minute to notice."""
     head, second = hosts
-    second.start_ray(head=head, settings=AWAKE)
+    second.start_ray(head=head, settings=NORMAL_PRIORITY)
     folder = begin(TOY, tmp_path / "run")
-    run = _start(head, "resume", str(folder), *IMPATIENT)
+    run = _start(head, "resume", str(folder), *SHORT_DEADLINE)
     read_lines_of(run, *[folder.name] * 3)
     gone = _agents(_actors_on(second, folder))
 
@@ -89,9 +89,9 @@ def test_agents_of_a_host_that_is_cut_off_are_away_until_they_are_heard_of(
 def test_agents_of_a_host_that_dies_go_on_at_the_other(hosts: list[Host], tmp_path: Path):
     """All that runs there is killed at once, as by a power cut."""
     head, second = hosts
-    second.start_ray(head=head, settings=AWAKE)
+    second.start_ray(head=head, settings=NORMAL_PRIORITY)
     folder = begin(TOY, tmp_path / "run")
-    run = _start(head, "resume", str(folder), *IMPATIENT)
+    run = _start(head, "resume", str(folder), *SHORT_DEADLINE)
     read_lines_of(run, *[folder.name] * 3)
     gone = _agents(_actors_on(second, folder))
 
@@ -105,14 +105,14 @@ def test_a_run_whose_cluster_lost_its_head_stops_in_one_line_and_goes_on_here(tm
     """Ray itself would end the command after a minute, as if it had failed."""
     with Hosts(2) as [head, second]:
         head.start_ray(cores=0)
-        second.start_ray(head=head, settings=AWAKE)
+        second.start_ray(head=head, settings=NORMAL_PRIORITY)
         folder = begin(LONG, tmp_path / "run")
         words = ["resume", str(folder), "--engine", "ray", "--address", head.ray_address]
         run = second.run([*COMMAND, *words])
         read_lines_of(run, folder.name)
         assert _actors_on(head, folder) == []  # it has no cores
 
-        head.lose_head()
+        head.kill_head()
 
         _, complaint = run.communicate()
     assert run.returncode == 3, complaint
@@ -128,7 +128,7 @@ def test_a_host_with_other_code_is_refused_in_one_line_with_both_values(
     head, second = hosts
     version = f'"{fmarl.__version__}"'
     other = changed_copy(tmp_path / "other", "__init__.py", version, f'"{OTHER_VERSION}"')
-    second.start_ray(head=head, settings=AWAKE, code=other)
+    second.start_ray(head=head, settings=NORMAL_PRIORITY, code=other)
     folder = begin(TOY, tmp_path / "run")
 
     run = _start(head, "resume", str(folder))
@@ -164,9 +164,9 @@ def _agents(actors: list[dict[str, Any]]) -> set[int]:
 def _assert_ended_without(
     gone: set[int], run: subprocess.Popen[str], folder: Path, alone: Path
 ) -> None:
-    """The run ended as one process does in which just these agents are away where it says so."""
+    """The run ended as one process does in which just these agents are absent where it says so."""
     said, complaint = run.communicate()
     assert (run.returncode, complaint) == (0, ""), said
-    away = absences(read_lines(RunFolder(folder).events).records)
-    assert gone and set().union(*away.values()) == gone
-    assert resume(folder).digest == in_one_process(alone, TOY, away).digest
+    absent = absences(read_lines(RunFolder(folder).events).records)
+    assert gone and set().union(*absent.values()) == gone
+    assert resume(folder).digest == in_one_process(alone, TOY, absent).digest

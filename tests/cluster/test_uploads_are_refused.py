@@ -1,4 +1,4 @@
-"""Uploads that are of no use, on real Ray: refused whole, told of, and the agent counts as away."""
+"""Uploads that can not be used, on real Ray: refused, recorded, and the agent counts as absent."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from fmarl.cluster.faults.plan import Fault
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("cluster")]
 
-USELESS = {
+BAD_UPLOADS = {
     "nan": "NONFINITE",
     "infinity": "NONFINITE",
     "wrong-shape": "BAD_PAYLOAD",
@@ -23,15 +23,15 @@ USELESS = {
 }
 
 
-def test_what_can_not_be_used_equals_an_agent_that_is_away(tmp_path):
-    """F13, F15, F17: one useless upload in every period, by the agents in turn."""
-    experiment = longer(toy(), periods=len(USELESS))
-    faults = [Fault(do, period=at, agent=at % 3) for at, do in enumerate(USELESS)]
+def test_what_can_not_be_used_equals_an_agent_that_is_absent(tmp_path):
+    """F13, F15, F17: one bad upload in every period, by the agents in turn."""
+    experiment = longer(toy(), periods=len(BAD_UPLOADS))
+    faults = [Fault(do, period=at, agent=at % 3) for at, do in enumerate(BAD_UPLOADS)]
     struck = on_ray(tmp_path / "ray", experiment, *faults)
-    assert struck.codes[::2] == list(USELESS.values())
-    away = {at: {at % 3} for at in range(len(USELESS))}
-    assert absences(struck.events) == away
-    assert struck.digest == in_one_process(tmp_path / "alone", experiment, away).digest
+    assert struck.codes[::2] == list(BAD_UPLOADS.values())
+    absent = {at: {at % 3} for at in range(len(BAD_UPLOADS))}
+    assert absences(struck.events) == absent
+    assert struck.digest == in_one_process(tmp_path / "alone", experiment, absent).digest
 
 
 def test_what_comes_twice_or_from_elsewhere_changes_nothing(tmp_path):
@@ -50,13 +50,13 @@ def test_who_sends_nonsense_three_times_in_a_row_is_out(tmp_path):
     faults = [Fault("nan", period=period, agent=1) for period in (1, 2, 3)]
     struck = on_ray(tmp_path / "ray", experiment, *faults)
     assert struck.codes.count("AGENT_QUARANTINED") == 1
-    away = {period: {1} for period in (1, 2, 3, 4, 5)}
-    assert absences(struck.events) == away
-    assert struck.digest == in_one_process(tmp_path / "alone", experiment, away).digest
+    absent = {period: {1} for period in (1, 2, 3, 4, 5)}
+    assert absences(struck.events) == absent
+    assert struck.digest == in_one_process(tmp_path / "alone", experiment, absent).digest
 
 
-def test_an_agent_that_lies_strongly_is_told_of(tmp_path):
-    """F18: with the mean there is no promise, but a word about it."""
+def test_a_strongly_byzantine_agent_is_recorded(tmp_path):
+    """F18: with the mean there is no promise, but an event."""
     experiment = longer(toy(agents=5, attack="scale:1:100"), periods=2)
     struck = on_ray(tmp_path / "ray", experiment)
     outliers = [event for event in struck.events if event["code"] == "OUTLIER"]

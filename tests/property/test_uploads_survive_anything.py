@@ -12,23 +12,27 @@ from fmarl.cluster.faults.plan import UPLOAD, WORDS, Fault
 from fmarl.cluster.faults.uploads import tampered
 from fmarl.cluster.inbox import (
     ACCEPTED,
-    BAD_CLAIM,
-    BAD_PAYLOAD,
-    DUPLICATE,
-    NONFINITE,
-    NOT_EXPECTED,
-    STALE,
     Inbox,
-    Verdict,
+    Receipt,
+    Upload,
+    digest_of,
 )
-from fmarl.cluster.upload import Upload, digest_of
-from unit.cluster.uploads import AGENTS, PATTERN, base_of, expected, upload
+from fmarl.records.events import EventCode
+from unit.cluster.uploads import AGENTS, SHAPES, base_of, expected, upload
 
-CODES = {ACCEPTED, DUPLICATE, STALE, NOT_EXPECTED, BAD_CLAIM, BAD_PAYLOAD, NONFINITE}
-SPOILT = {"nan": NONFINITE, "infinity": NONFINITE}
-SPOILT |= dict.fromkeys(["wrong-shape", "broadcast-shape", "float64"], BAD_PAYLOAD)
-SPOILT |= dict.fromkeys(["extra-key", "missing-key", "bad-digest"], BAD_PAYLOAD)
-SPOILT |= dict.fromkeys(["claim:7", "claim:-1", "claim:nan"], BAD_CLAIM)
+CODES = {
+    ACCEPTED,
+    EventCode.DUPLICATE,
+    EventCode.STALE,
+    EventCode.NOT_EXPECTED,
+    EventCode.BAD_CLAIM,
+    EventCode.BAD_PAYLOAD,
+    EventCode.NONFINITE,
+}
+SPOILT = {"nan": EventCode.NONFINITE, "infinity": EventCode.NONFINITE}
+SPOILT |= dict.fromkeys(["wrong-shape", "broadcast-shape", "float64"], EventCode.BAD_PAYLOAD)
+SPOILT |= dict.fromkeys(["extra-key", "missing-key", "bad-digest"], EventCode.BAD_PAYLOAD)
+SPOILT |= dict.fromkeys(["claim:7", "claim:-1", "claim:nan"], EventCode.BAD_CLAIM)
 """Deeds that spoil an upload, and what they are refused for."""
 SOUND = ["", "duplicate", "stale", "other-run", "kill-after-upload", "stop-before-upload"]
 """Deeds after which the agent's own upload is among what is sent; the first is honesty."""
@@ -155,23 +159,23 @@ class Collecting(RuleBasedStateMachine):
         """What the model says must become of a message."""
         here = ("a run", self.period, self.attempt)
         if (sent.run_id, sent.period, sent.attempt) != here:
-            return STALE
+            return EventCode.STALE
         if sent.agent not in self.present:
-            return NOT_EXPECTED
+            return EventCode.NOT_EXPECTED
         if sent.agent in self.decided:
-            return DUPLICATE
+            return EventCode.DUPLICATE
         if sent.base != base_of(sent.agent, self.period):
-            return STALE
+            return EventCode.STALE
         self.decided[sent.agent] = SPOILT.get(deed, ACCEPTED)
         return self.decided[sent.agent]
 
 
 def assert_sound(arrays: dict[str, np.ndarray]) -> None:
     """As awaited, in every respect."""
-    assert arrays.keys() == PATTERN.keys()
+    assert arrays.keys() == SHAPES.keys()
     for name, array in arrays.items():
         assert type(array) is np.ndarray and array.dtype == np.float32
-        assert array.shape == PATTERN[name] and bool(np.isfinite(array).all())
+        assert array.shape == SHAPES[name] and bool(np.isfinite(array).all())
 
 
 Collecting.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
@@ -200,13 +204,13 @@ things = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.tuples(inner, inner),
-        st.dictionaries(st.sampled_from([*PATTERN, *string.ascii_lowercase, 1, None]), inner),
+        st.dictionaries(st.sampled_from([*SHAPES, *string.ascii_lowercase, 1, None]), inner),
     ),
     max_leaves=6,
 )
 
 
-def judged(thing: object) -> tuple[Verdict, Inbox]:
+def judged(thing: object) -> tuple[Receipt, Inbox]:
     inbox = Inbox()
     inbox.expect(expected())
     return inbox.receive(thing), inbox
@@ -215,30 +219,30 @@ def judged(thing: object) -> tuple[Verdict, Inbox]:
 @given(things)
 @settings(max_examples=200)
 def test_anything_gets_a_verdict_and_nothing_is_taken(thing):
-    verdict, inbox = judged(thing)
-    assert verdict.code == BAD_PAYLOAD and inbox.accepted == {}
-    assert len(verdict.detail) < 200
+    receipt, inbox = judged(thing)
+    assert receipt.code == EventCode.BAD_PAYLOAD and inbox.accepted == {}
+    assert len(receipt.detail) < 200
 
 
 @given(st.dictionaries(st.sampled_from(Upload._fields), things, min_size=1, max_size=3))
 @settings(max_examples=200)
 def test_an_upload_with_anything_in_its_fields_gets_a_verdict(changes):
-    verdict, inbox = judged(upload()._replace(**changes))
-    assert verdict.code in CODES
+    receipt, inbox = judged(upload()._replace(**changes))
+    assert receipt.code in CODES
     for arrays in inbox.accepted.values():
         assert_sound(arrays)
 
 
-@given(st.dictionaries(st.sampled_from([*PATTERN, "more"]), things, min_size=1))
+@given(st.dictionaries(st.sampled_from([*SHAPES, "more"]), things, min_size=1))
 @settings(max_examples=200)
 def test_an_upload_with_anything_among_its_arrays_is_not_taken(changes):
     own = upload()
-    verdict, _ = judged(own._replace(arrays={**own.arrays, **changes}))
-    assert verdict.code == BAD_PAYLOAD
+    receipt, _ = judged(own._replace(arrays={**own.arrays, **changes}))
+    assert receipt.code == EventCode.BAD_PAYLOAD
 
 
 @given(
-    name=st.sampled_from(list(PATTERN)),
+    name=st.sampled_from(list(SHAPES)),
     kind=arrays_of.floating_dtypes() | arrays_of.integer_dtypes(),
     shape=arrays_of.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6),
     data=st.data(),
@@ -247,12 +251,14 @@ def test_an_upload_with_anything_among_its_arrays_is_not_taken(changes):
 def test_an_array_of_any_kind_with_its_digest_is_taken_if_and_only_if_it_is_sound(
     name, kind, shape, data
 ):
-    shape = data.draw(st.sampled_from([shape, PATTERN[name]]))
+    shape = data.draw(st.sampled_from([shape, SHAPES[name]]))
     array = data.draw(arrays_of.arrays(data.draw(st.sampled_from([kind, np.float32])), shape))
     arrays = {**upload().arrays, name: array}
 
-    verdict, _ = judged(upload()._replace(arrays=arrays, digest=digest_of(arrays)))
+    receipt, _ = judged(upload()._replace(arrays=arrays, digest=digest_of(arrays)))
 
-    fits = array.dtype == np.dtype(np.float32) and array.shape == PATTERN[name]
+    fits = array.dtype == np.dtype(np.float32) and array.shape == SHAPES[name]
     is_sound = fits and bool(np.isfinite(array).all())
-    assert verdict.code == (ACCEPTED if is_sound else NONFINITE if fits else BAD_PAYLOAD)
+    assert receipt.code == (
+        ACCEPTED if is_sound else EventCode.NONFINITE if fits else EventCode.BAD_PAYLOAD
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 from fmarl.cli.output import Flag, own_command, print_json, print_lines
 from fmarl.cli.progress import ProgressDisplay
 from fmarl.cluster.faults.file import read_faults
+from fmarl.cluster.faults.injector import FaultInjector
 from fmarl.cluster.faults.plan import FaultPlan
 from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
@@ -105,7 +106,7 @@ class RunFlags:
 
     def _make_engine(self) -> MakeEngine:
         if self.engine == "in-process":
-            return partial(LocalEngine, absent=self._fault_plan().away)
+            return partial(LocalEngine, absent=self._fault_plan().absent)
         return partial(RayEngine, settings=self._cluster_settings())
 
     def _cluster_settings(self) -> ClusterSettings:
@@ -114,7 +115,7 @@ class RunFlags:
             deadline_seconds=self.deadline,
             quorum=self.quorum,
             agents_per_actor=self.agents_per_actor,
-            plan=self._fault_plan(),
+            faults=FaultInjector(self._fault_plan()),
         )
 
     def _fault_plan(self) -> FaultPlan:

@@ -1,4 +1,4 @@
-"""The actors of a run: hired, asked where they are, and buried when they are lost."""
+"""The Ray actors of a run: started, called, polled, and killed when they are lost."""
 
 import os
 import signal
@@ -6,211 +6,206 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
-from fmarl.cluster.agent_actor import Household
-from fmarl.cluster.faults.plan import FaultPlan
-from fmarl.cluster.hosts import hosts, roomiest
-from fmarl.cluster.run_context import Charge, Place
+from fmarl.cluster.agent_actor import AgentActor
+from fmarl.cluster.hosts import hosts, least_loaded, on_node
+from fmarl.cluster.membership import AGENTS, AttemptFailed, PollResult, Reference, Role
+from fmarl.cluster.run_context import Location, RunContext
+from fmarl.cluster.settings import ClusterSettings
 from fmarl.cluster.virtual_agent import VirtualAgent
-from fmarl.cluster.world_actor import Stage
-from fmarl.engine.engine import EngineFailed
+from fmarl.cluster.world_actor import WorldActor
+from fmarl.errors import BadInput, EngineFailed
+from fmarl.records.events import EventCode
 
-Role = tuple[str, int]
-"""`("house", 3)`, `("world", 0)` or `("virtual", 0)`."""
-VIRTUAL: Role = ("virtual", 0)
-BURY_SECONDS = 5.0
+KILL_SECONDS = 5.0
 
 
-class Heard(NamedTuple):
-    """What came of asking actors where they are."""
+class ActorPool:
+    """Which process plays which role. Made inside a cluster; `Membership` decides when."""
 
-    answers: dict[Role, Any]
-    dead: dict[Role, Exception]
-    """With the reason: `BadInput` of one that refused the work."""
-    silent: list[Role]
-
-
-class Cast:
-    """Who plays which role, and in which process. Made inside a cluster."""
-
-    def __init__(self, plan: FaultPlan, agents_per_actor: int, start_seconds: float) -> None:
-        self._plan, self._start_seconds = plan, start_seconds
-        self._per_house = agents_per_actor
+    def __init__(self, context: RunContext, settings: ClusterSettings) -> None:
+        self.context, self._faults = context, settings.faults
+        self.num_agents = 0
+        self._agents_per_actor = settings.agents_per_actor
+        self._start_seconds = settings.start_seconds
         self._actors: dict[Role, Any] = {}
-        self._places: dict[Role, Place] = {}
+        self._locations: dict[Role, Location] = {}
         self._nodes: dict[Role, str] = {}
-        """Where each was sent, or was seen."""
+        """Where each was sent, or answered from."""
         self._lost_at: dict[Role, str] = {}
-        self._hired_at: dict[Role, float] = {}
-        self._residents: dict[Role, list[int]] = {}
+        self._started_at: dict[Role, float] = {}
         self.events: list[dict[str, Any]] = []
 
-    def house(self, agent: int) -> Role:
-        """Where an agent lives."""
-        return ("house", agent // self._per_house)
+    def actor_of(self, agent: int) -> Role:
+        return (AGENTS, agent // self._agents_per_actor)
 
-    def members(self, role: Role, num_agents: int) -> list[int]:
-        """The agents of a house; nobody for other roles."""
+    def agents_of(self, role: Role) -> list[int]:
+        """The agents of an actor; none for other roles."""
         kind, number = role
-        start = number * self._per_house
-        return list(range(num_agents))[start : start + self._per_house] if kind == "house" else []
-
-    @property
-    def roles(self) -> list[Role]:
-        """All that are filled."""
-        return list(self._actors)
+        start = number * self._agents_per_actor
+        agents = range(self.num_agents)[start : start + self._agents_per_actor]
+        return list(agents) if kind == AGENTS else []
 
     @property
     def worlds(self) -> list[int]:
         """Numbers of the worlds, in order."""
         return sorted(number for kind, number in self._actors if kind == "world")
 
-    def ask(self, role: Role, what: str, *given: Any, returns: int = 1) -> Any:
+    def call(self, role: Role, method: str, *arguments: Any, returns: int = 1) -> Any:
         """Call a method of an actor: a reference to its result, or to each of several."""
-        return getattr(self._actors[role], what).options(num_returns=returns).remote(*given)
+        return getattr(self._actors[role], method).options(num_returns=returns).remote(*arguments)
 
-    def ask_agent(
-        self, agent: int, what: str, given: tuple[Any, ...], *references: Any, returns: int = 1
+    def call_agent(
+        self,
+        agent: int,
+        method: str,
+        arguments: tuple[Any, ...],
+        *references: Reference,
+        returns: int = 1,
     ) -> Any:
-        """Call a method of an agent, with what is at hand and then with what others will bring."""
-        # What is at hand goes as one: Ray packs and unpacks every argument apart.
-        call = (agent, what, given)
-        return self.ask(self.house(agent), "ask", call, *references, returns=returns)
+        """Call a method of an agent, with known arguments and then with results of other calls."""
+        # Known arguments go as one: Ray packs and unpacks every argument apart.
+        call = (agent, method, arguments)
+        return self.call(self.actor_of(agent), "call", call, *references, returns=returns)
 
-    def hire(self, role: Role, charge: Charge, num_agents: int = 0) -> None:
+    def is_ready(self, reference: Reference, seconds: float) -> bool:
+        return bool(_wait([reference], seconds))
+
+    def fetch(self, references: Sequence[Reference]) -> list[Any]:
+        """The values; `AttemptFailed` where one was lost, or the actor that computes it."""
+        import ray
+        from ray import exceptions
+
+        try:
+            return ray.get(list(references))
+        except exceptions.RayTaskError as problem:
+            cause = problem.cause
+            if isinstance(cause, BadInput):
+                raise BadInput(str(cause)) from None
+            raise AttemptFailed(f"{type(cause).__name__}: {cause}") from problem
+        except exceptions.RayError as problem:
+            raise AttemptFailed(" ".join(str(problem).split())[:200]) from problem
+
+    def start(self, role: Role) -> None:
         """Start an actor; it may take a while until it answers."""
         import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        host = roomiest(hosts(), Counter(self._nodes.values()), self._lost_at.get(role, ""))
-        self._nodes[role], self._hired_at[role] = host.node_id, time.monotonic()
-        maker, given = self._part(role, charge, num_agents)
-        # Not softly, or Ray sends an actor that claims no CPU anywhere.
-        there = NodeAffinitySchedulingStrategy(host.node_id, soft=False)
+        host = least_loaded(hosts(), Counter(self._nodes.values()), self._lost_at.get(role, ""))
+        self._nodes[role], self._started_at[role] = host.node_id, time.monotonic()
+        actor_class, arguments = self._actor_class(role)
         # No CPU is claimed: actors wait for each other most of the time. Calls need not come in
-        # order (each waits for what it is given), so that one that hangs holds up no other.
-        hired = ray.remote(maker).options(
+        # order (each waits for its arguments), so that one that hangs blocks no other.
+        remote = ray.remote(actor_class).options(
             num_cpus=0,
-            scheduling_strategy=there,
+            scheduling_strategy=on_node(host.node_id),
             max_restarts=0,
             allow_out_of_order_execution=True,
         )
-        self._actors[role] = hired.remote(*given)
+        self._actors[role] = remote.remote(*arguments)
 
-    def _part(self, role: Role, charge: Charge, num_agents: int) -> tuple[Callable[..., Any], Any]:
-        """The class behind a role, and what it is made with."""
+    def _actor_class(self, role: Role) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """The class behind a role, and the arguments it is made with."""
         kind, number = role
-        if kind == "house":
-            agents = self._residents[role] = self.members(role, num_agents)
-            return Household, (agents, charge, [self._plan.of_agent(agent) for agent in agents])
+        if kind == AGENTS:
+            faults = {agent: self._faults.of(agent=agent) for agent in self.agents_of(role)}
+            return AgentActor, (self.context, faults)
         if kind == "world":
-            return Stage, (number, charge, self._plan.of_world(number))
-        return VirtualAgent, (charge, self._plan.of_virtual())
+            return WorldActor, (number, self.context, self._faults.of(world=number))
+        return VirtualAgent, (self.context, self._faults.of(virtual=True))
 
     def await_start(self, roles: Sequence[Role]) -> dict[Role, Any]:
-        """Wait until actors answer, and return what they say of themselves.
+        """Wait until actors answer, and return their locations.
 
-        `BadInput` of one that refuses; `EngineFailed` if one does not come up in time.
+        `BadInput` of one that refuses; `EngineFailed` if one does not start in time.
         """
-        heard = self.call(roles, self._start_seconds)
-        for problem in heard.dead.values():
+        poll = self.poll(roles, self._start_seconds)
+        for problem in poll.dead.values():
             raise problem
-        if heard.silent:
-            names = ", ".join(" ".join(map(str, role)) for role in heard.silent)
+        if poll.silent:
+            names = ", ".join(" ".join(map(str, role)) for role in poll.silent)
             raise EngineFailed(
                 f"{names} did not start within {self._start_seconds:g} s on the cluster. "
                 "Does `ray status` show room? Go on later with `fmarl resume`."
             )
-        return heard.answers
+        return poll.answers
 
-    def call(self, roles: Sequence[Role], seconds: float) -> Heard:
+    def poll(self, roles: Sequence[Role], seconds: float) -> PollResult:
         """Ask actors where they are, and wait so long for their answers."""
         import ray
         from ray import exceptions
 
-        asked = {role: self.ask(role, "place") for role in roles}
-        heard = Heard({}, {}, [])
-        ready, _ = _waited(list(asked.values()), seconds)
+        asked = {role: self.call(role, "location") for role in roles}
+        poll = PollResult({}, {}, [])
+        ready = _wait(list(asked.values()), seconds)
         for role, reference in asked.items():
             if reference not in ready:
-                heard.silent.append(role)
+                poll.silent.append(role)
                 continue
             try:
-                heard.answers[role] = ray.get(reference)
-                self._remember(role, heard.answers[role])
+                poll.answers[role] = ray.get(reference)
+                self._record_location(role, poll.answers[role])
             except (exceptions.RayActorError, exceptions.ActorUnschedulableError) as problem:
-                heard.dead[role] = refusal_in(problem)
-        return heard
+                poll.dead[role] = _cause_of_death(problem)
+        return poll
 
     def is_overdue(self, role: Role) -> bool:
         """Whether an actor should have started long ago."""
-        return time.monotonic() - self._hired_at[role] > self._start_seconds
+        return time.monotonic() - self._started_at[role] > self._start_seconds
 
-    def bury(self, role: Role) -> None:
-        """End an actor's process, even one that has been stopped and can not hear of it."""
+    def kill(self, role: Role) -> None:
+        """End an actor's process, even one that is stopped and can not react."""
         import ray
         from ray import exceptions
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        actor, place = self._actors.pop(role, None), self._places.pop(role, None)
+        actor, location = self._actors.pop(role, None), self._locations.pop(role, None)
         self._lost_at[role] = self._nodes.pop(role, "")
-        if actor is None:
+        if actor is not None:
+            ray.kill(actor)
+        if location is None:
             return
-        ray.kill(actor)
-        if place is None:
-            return
-        there = NodeAffinitySchedulingStrategy(place.node, soft=False)
+        there = on_node(location.node)
         killing = ray.remote(_kill).options(num_cpus=0, scheduling_strategy=there)
         with suppress(exceptions.RayError):  # its host may be gone too
-            ray.get(killing.remote(place.pid), timeout=BURY_SECONDS)
+            ray.get(killing.remote(location.pid), timeout=KILL_SECONDS)
 
     def close(self) -> None:
-        """End all."""
         import ray
         from ray import exceptions
 
-        for role in self.roles:
-            actor = self._actors.pop(role)
+        while self._actors:
+            _, actor = self._actors.popitem()
             with suppress(exceptions.RayError):
                 ray.kill(actor)
 
-    def _remember(self, role: Role, answer: Any) -> None:
-        place: Place = answer[0] if role[0] == "world" else answer
-        if role in self._places:
+    def _record_location(self, role: Role, location: Location) -> None:
+        if role in self._locations:
             return
-        self._places[role], self._nodes[role] = place, place.node
         kind, number = role
-        who = {"agents": self._residents[role]} if kind == "house" else {kind: number}
-        where = {"pid": place.pid, "host": place.host}
-        self.events.append({"code": "ACTOR_STARTED", **who, **where})
+        self._locations[role], self._nodes[role] = location, location.node
+        who = {"agents": self.agents_of(role)} if kind == AGENTS else {kind: number}
+        where = {"pid": location.pid, "host": location.host}
+        self.events.append({"code": EventCode.ACTOR_STARTED, **who, **where})
 
 
-def refusal_in(problem: Exception) -> Exception:
-    """Why an actor is dead: `BadInput` if it was given something that it can not work with."""
-    text = str(problem)
-    mark = "fmarl.errors.BadInput: "
-    if mark in text:
-        from fmarl.errors import BadInput
-
-        return BadInput(text.partition(mark)[2].splitlines()[0])
-    return EngineFailed(f"an actor died: {_reason(problem)}")
-
-
-def _waited(references: list[Any], seconds: float) -> tuple[list[Any], list[Any]]:
-    """What is there by then, and what is not."""
+def _wait(references: list[Reference], seconds: float) -> list[Reference]:
+    """Those that are ready by then."""
     import ray
 
     if not references:  # Ray does not wait for nothing
-        return [], []
-    return ray.wait(references, num_returns=len(references), timeout=seconds)
+        return []
+    return ray.wait(references, num_returns=len(references), timeout=seconds)[0]
 
 
-def _reason(problem: Exception) -> str:
-    """What Ray says of it, without the names that only Ray knows."""
-    text = " ".join(str(problem).split())
+def _cause_of_death(problem: Exception) -> Exception:
+    """`BadInput` if the actor refused its arguments."""
+    text = str(problem)
+    mark = "fmarl.errors.BadInput: "
+    if mark in text:
+        return BadInput(text.partition(mark)[2].splitlines()[0])
+    text = " ".join(text.split())
     _, mark, why = text.rpartition("The actor is dead because ")
-    return (why.partition(". ")[0] if mark else why)[:200]
+    return EngineFailed(f"an actor died: {(why.partition('. ')[0] if mark else why)[:200]}")
 
 
 def _kill(pid: int) -> None:

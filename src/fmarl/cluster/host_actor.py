@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from fmarl.cluster.hosts import Host, last_line
+from fmarl.cluster.hosts import Host, last_line, on_node
 
 SILENCE_SECONDS = 60.0
 """A host that has answered before and does not for so long counts as lost."""
@@ -22,12 +22,12 @@ class HostActor:
 
     def __init__(self, kind: type, host: Host, *given: Any) -> None:
         import ray
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        there = NodeAffinitySchedulingStrategy(host.node_id, soft=False)
         options = {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0}
         actor: Any = ray.remote(kind)
-        self._actor = actor.options(**options, scheduling_strategy=there).remote(*given)
+        self._actor = actor.options(**options, scheduling_strategy=on_node(host.node_id)).remote(
+            *given
+        )
 
     @property
     def has_answered(self) -> bool:

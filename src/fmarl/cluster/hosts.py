@@ -50,15 +50,15 @@ def hosts() -> list[Host]:
     return sorted(up, key=lambda host: (-host.cores, host.address, host.node_id))
 
 
-def roomiest(up: Sequence[Host], taken: Mapping[str, int], lost: str = "") -> Host:
+def least_loaded(up: Sequence[Host], taken: Mapping[str, int], lost: str = "") -> Host:
     """Where one more process has most of a core; where the last one was lost only if need be.
 
     Hosts without cores are part of the cluster to give work, not to take it.
 
     >>> one, two = Host("a", "10.0.0.1", 2, 0), Host("b", "10.0.0.2", 4, 0)
-    >>> [roomiest([one, two], taken).address for taken in ({}, {"a": 1, "b": 3})]
+    >>> [least_loaded([one, two], taken).address for taken in ({}, {"a": 1, "b": 3})]
     ['10.0.0.1', '10.0.0.1']
-    >>> roomiest([one, two], {"b": 9}, lost="a").address
+    >>> least_loaded([one, two], {"b": 9}, lost="a").address
     '10.0.0.2'
     """
     working = [host for host in up if host.cores] or list(up)
@@ -66,33 +66,31 @@ def roomiest(up: Sequence[Host], taken: Mapping[str, int], lost: str = "") -> Ho
     return min(others, key=lambda host: taken.get(host.node_id, 0) / max(host.cores, 1))
 
 
-def head_address() -> str:
-    """Where the cluster's head is, as host:port."""
-    import ray
+def on_node(node_id: str) -> Any:
+    """Ray's strategy for just that host: by a soft one, what claims no CPU may go anywhere."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    return ray.get_runtime_context().gcs_address
+    return NodeAffinitySchedulingStrategy(node_id, soft=False)
 
 
 def ask_versions(host: Host) -> Any:
-    """Have a host say what it has: a promise for `answer`. It waits for no core."""
+    """Have a host say what it has: a reference for `answer`. It waits for no core."""
     import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    there = NodeAffinitySchedulingStrategy(host.node_id, soft=False)
-    asked = ray.remote(versions_here).options(num_cpus=0, scheduling_strategy=there, max_retries=0)
-    return asked.remote()
+    options = {"num_cpus": 0, "scheduling_strategy": on_node(host.node_id), "max_retries": 0}
+    return ray.remote(versions_here).options(**options).remote()
 
 
-def answer(promise: Any, seconds: float) -> Answer | None:
+def answer(reference: Any, seconds: float) -> Answer | None:
     """What a host has said; None if it has not yet."""
     import ray
     from ray.exceptions import RayError
 
-    ready, _ = ray.wait([promise], timeout=seconds)
+    ready, _ = ray.wait([reference], timeout=seconds)
     if not ready:
         return None
     try:
-        return Answer(ray.get(promise), "")
+        return Answer(ray.get(reference), "")
     except RayError as problem:  # such as a host without fmarl
         return Answer({}, last_line(problem))
 
@@ -101,8 +99,8 @@ def answers(asked: Sequence[Host], seconds: float = ANSWER_SECONDS) -> list[Answ
     """What each host says about itself, all asked at once."""
     deadline = time.monotonic() + seconds
     silent = Answer({}, f"no answer in {seconds:.0f} s")
-    promises = [ask_versions(host) for host in asked]
-    return [answer(one, max(deadline - time.monotonic(), 0.0)) or silent for one in promises]
+    references = [ask_versions(host) for host in asked]
+    return [answer(one, max(deadline - time.monotonic(), 0.0)) or silent for one in references]
 
 
 def disagreement(ours: Mapping[str, str], theirs: Answer) -> str:

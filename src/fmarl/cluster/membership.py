@@ -1,216 +1,252 @@
-"""Who is there: actors are hired, found missing, replaced, and the roll of agents is kept."""
+"""Which actors are alive: they are started, found missing and replaced, agents' status is kept.
 
-from collections.abc import Collection, Sequence
-from typing import Any
+Nothing here knows Ray: `Pool` is all that it asks of whatever runs the actors.
+"""
 
-from fmarl.cluster.actor_pool import VIRTUAL, Cast, Heard, Role
-from fmarl.cluster.agent_status import AGENT_LATE, Roll, default_quorum
-from fmarl.cluster.inbox import ACCEPTED
-from fmarl.cluster.period_attempt import Broken, fetched
-from fmarl.cluster.period_graph import Asked, Reference, Span
-from fmarl.cluster.run_context import Charge
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from fmarl.cluster.agent_status import StatusTable, default_quorum
+from fmarl.cluster.inbox import ACCEPTED, Receipt
 from fmarl.cluster.settings import ClusterSettings
-from fmarl.cluster.virtual_agent import Collected
-from fmarl.engine.engine import EngineFailed
-from fmarl.errors import BadInput
+from fmarl.errors import BadInput, EngineFailed
+from fmarl.records.events import EventCode
 
-LISTEN_SECONDS = 10.0
-"""Time in which whoever is there answers, once something went wrong; a slot may be in work."""
-GLANCE_SECONDS = 0.1
-MOST_RIDDLES = 3
-"""Tries of a period that may fail though everybody is there."""
+POLL_SECONDS = 10.0
+"""Time in which live actors answer, once something went wrong; one may be busy with a slot."""
+SHORT_POLL_SECONDS = 1.0
+"""Time in which an agent that was late may answer before a period goes on without it."""
+MAX_UNEXPLAINED = 3
+"""Attempts of a period that may fail though all actors are alive."""
+
+Role = tuple[str, int]
+"""`("agent-actor", 3)`, `("world", 0)` or `("virtual", 0)`."""
+AGENTS = "agent-actor"
+VIRTUAL: Role = ("virtual", 0)
+Reference = Any
+"""To the result of a call, which another call can be given."""
 
 
-class Company:
-    """The actors of a run and their agents."""
+class AttemptFailed(Exception):  # noqa: N818 — it reads as what happened
+    """An attempt of a period in which an actor did not answer, or answered by an error."""
 
-    def __init__(
-        self, cast: Cast, charge: Charge, num_agents: int, settings: ClusterSettings
-    ) -> None:
-        self.cast, self._charge, self._settings = cast, charge, settings
+    uploads: Mapping[int, Reference] = {}
+    """Those of the attempt, by agent."""
+
+
+class PollResult(NamedTuple):
+    """The answers of actors that were asked where they are."""
+
+    answers: dict[Role, Any]
+    dead: dict[Role, Exception]
+    """With the reason: `BadInput` of one that refused to start."""
+    silent: list[Role]
+
+
+@runtime_checkable
+class Pool(Protocol):
+    """The actors of a run."""
+
+    events: list[dict[str, Any]]
+
+    @property
+    def worlds(self) -> list[int]: ...
+    def actor_of(self, agent: int) -> Role: ...
+    def agents_of(self, role: Role) -> list[int]: ...
+    def start(self, role: Role) -> None: ...
+    def kill(self, role: Role) -> None: ...
+    def await_start(self, roles: Sequence[Role]) -> dict[Role, Any]: ...
+    def is_overdue(self, role: Role) -> bool: ...
+    def poll(self, roles: Sequence[Role], seconds: float) -> PollResult: ...
+    def call(self, role: Role, method: str, *arguments: Any) -> Reference: ...
+    def is_ready(self, reference: Reference, seconds: float) -> bool: ...
+    def fetch(self, references: Sequence[Reference]) -> list[Any]:
+        """The values; `AttemptFailed` where one was lost, or the actor that computes it."""
+        ...
+
+
+class Membership:
+    """The actors of a run and the status of its agents."""
+
+    def __init__(self, pool: Pool, num_agents: int, settings: ClusterSettings) -> None:
+        self._pool, self._settings = pool, settings
         self._num_agents = num_agents
         quorum = settings.quorum or default_quorum(num_agents)
-        self._roll = Roll(num_agents, quorum, settings.max_retries)
-        self._roll.events = self.events = cast.events
+        self._status = StatusTable(num_agents, quorum, settings.max_retries)
+        self._status.events = pool.events
         self._late_uploads: dict[int, Reference] = {}
-        self._riddles = 0
-        houses = sorted({cast.house(agent) for agent in range(num_agents)})
-        self._hire([*houses, VIRTUAL])
-        cast.await_start([*houses, VIRTUAL])
+        self._unexplained = 0
+        roles = [*self._actors_of(range(num_agents)), VIRTUAL]
+        self._restart(roles)
+        pool.await_start(roles)
 
-    def away(self, period: int) -> frozenset[int]:
-        """Agents that take no part now: those who can not, and those of whom a plan says so."""
-        present = self._roll.present
-        gone = frozenset(agent for agent in range(self._num_agents) if agent not in present)
-        return gone | self._settings.plan.away(period)
+    def absent(self, period: int) -> frozenset[int]:
+        """Agents that take no part now: those that can not, and those that the plan leaves out."""
+        return frozenset(self._status.absent) | self._settings.faults.plan.absent(period)
 
     def begin_period(self) -> None:
-        """See who is back."""
-        self._riddles = 0
-        self._look_for_late(GLANCE_SECONDS)
+        self._unexplained = 0
+        self._check_late(SHORT_POLL_SECONDS)
 
     def require_quorum(self) -> bool:
-        """Below quorum, wait for those who are away, but not for ever; whether that was so."""
-        enough = self._roll.has_quorum
-        while not self._roll.has_quorum:
+        """Below quorum, wait a limited time for absent agents; whether that was necessary."""
+        status, waited = self._status, not self._status.has_quorum
+        while not status.has_quorum:
             self._replace()
-            self._look_for_late(self._settings.deadline_seconds)
-            away = ", ".join(f"{agent} ({why})" for agent, why in self._roll.away.items())
-            there = len(self._roll.present)
-            if not self._roll.abandon():
+            self._check_late(self._settings.deadline_seconds)
+            absent = ", ".join(f"{agent} ({why})" for agent, why in status.absent.items())
+            num_present = len(status.present)
+            if not status.abandon():
                 raise EngineFailed(
-                    f"only {there} of {self._num_agents} agents are there, and a period needs "
-                    f"{self._roll.quorum}; away: {away}. Go on with `fmarl resume` when they are "
-                    "back."
+                    f"only {num_present} of {self._num_agents} agents are there, and a period "
+                    f"needs {status.quorum}; away: {absent}. Go on with `fmarl resume` when they "
+                    "are back."
                 )
-        return not enough
+        return waited
 
-    def is_anybody_gone(self) -> bool:
-        """Whether somebody who takes part is dead or does not answer."""
-        missing = self._missing()
-        return bool(missing.dead or missing.silent)
+    def any_missing(self) -> bool:
+        """Whether an actor that takes part is dead or does not answer."""
+        poll = self._poll_present()
+        return bool(poll.dead or poll.silent)
 
-    def see_to(self, span: Span, begins: Sequence[Any], problem: Broken) -> None:
-        """Find out who was lost in a try of a period, and put right what can be."""
-        _, dead, silent = self._missing()
-        self._late_uploads |= _uploads(problem.asked)
+    def handle_failure(
+        self,
+        period: int,
+        absent: frozenset[int],
+        begins: Sequence[Reference],
+        problem: AttemptFailed,
+    ) -> None:
+        """Find out which actors were lost in an attempt, and restart or mark them.
+
+        `begins` is what each agent returned, or will, when it began the period.
+        """
+        _, dead, silent = self._poll_present()
+        self._late_uploads |= problem.uploads
         if not dead and not silent:
-            self._puzzle(span, problem)
+            self._count_unexplained(period, problem)
         for role in [*dead, *silent]:
-            if role[0] != "house":
-                self.note(f"{role[0].upper()}_LOST", number=role[1], detail=_why(role, dead))
-                self._hire_anew(role)
+            if role[0] != AGENTS:
+                why = str(dead.get(role, "it does not answer"))
+                self.note(EventCode(f"{role[0].upper()}_LOST"), number=role[1], detail=why)
+                self._restart_and_wait(role)
             elif role in dead:
-                self._lose_house(role, span, begins, str(dead[role]))
+                self._lose_actor(role, absent, begins, str(dead[role]))
             else:
-                for agent in self._members(role):
-                    self._roll.late(agent)
+                for agent in self._pool.agents_of(role):
+                    self._status.mark_late(agent)
 
-    def has_taken_all(self, collected: Collected) -> bool:
-        """Whether all uploads were taken; who sent what is of no use is away in the next try."""
-        taken = {agent for agent, verdict in collected.verdicts if verdict.code == ACCEPTED}
-        for agent, verdict in collected.verdicts:
-            if verdict.code != ACCEPTED and agent in taken:
-                self.note(verdict.code, agent=agent, detail=verdict.detail)
-            elif verdict.code != ACCEPTED:
-                self._roll.refuse(agent, verdict.code, verdict.detail)
-        return collected.averages is not None
+    def refuse(self, receipts: Sequence[tuple[int, Receipt]]) -> None:
+        """Agents without an accepted upload are absent in the next attempt."""
+        accepted = {agent for agent, receipt in receipts if receipt.code == ACCEPTED}
+        for agent, receipt in receipts:
+            if receipt.code != ACCEPTED and agent in accepted:
+                self.note(receipt.code, agent=agent, detail=receipt.detail)
+            elif receipt.code != ACCEPTED:
+                self._status.refuse(agent, receipt.code, receipt.detail)
 
     def commit(self) -> None:
         """A period is over and counts: the lost have new processes when the next one begins."""
         self._replace()
-        self._roll.commit()
+        self._status.commit()
 
     def note(self, code: str, **facts: Any) -> None:
-        """Something to be written down."""
-        self.events.append({"code": code, **facts})
+        self._pool.events.append({"code": code, **facts})
 
-    def _missing(self) -> Heard:
-        houses = {self.cast.house(agent) for agent in self._roll.present}
-        worlds: list[Role] = [("world", world) for world in self.cast.worlds]
-        seconds = min(LISTEN_SECONDS, self._settings.deadline_seconds)
-        return self.cast.call([*sorted(houses), *worlds, VIRTUAL], seconds)
+    def _poll_present(self) -> PollResult:
+        worlds: list[Role] = [("world", world) for world in self._pool.worlds]
+        seconds = min(POLL_SECONDS, self._settings.deadline_seconds)
+        roles = [*self._actors_of(self._status.present), *worlds, VIRTUAL]
+        return self._pool.poll(roles, seconds)
 
-    def _puzzle(self, span: Span, problem: Broken) -> None:
-        """A try that failed though all are there: perhaps the network did. Not too often."""
-        self._riddles += 1
-        self.note("PERIOD_FAILED", period=span.ticket.period, detail=str(problem))
-        if self._riddles > MOST_RIDDLES:
-            raise EngineFailed(f"period {span.ticket.period} fails every time: {problem}")
+    def _count_unexplained(self, period: int, problem: AttemptFailed) -> None:
+        """An attempt failed though all are alive: perhaps the network did. Not too often."""
+        self._unexplained += 1
+        self.note(EventCode.PERIOD_FAILED, period=period, detail=str(problem))
+        if self._unexplained > MAX_UNEXPLAINED:
+            raise EngineFailed(f"period {period} fails every time: {problem}")
 
-    def _lose_house(self, role: Role, span: Span, begins: Sequence[Any], why: str) -> None:
+    def _lose_actor(
+        self, role: Role, absent: frozenset[int], begins: Sequence[Reference], why: str
+    ) -> None:
         """Agents that died before they had begun miss nothing: they are back at once."""
-        members = [agent for agent in self._members(role) if agent not in span.away]
-        unborn = bool(members) and not any(_has_begun(begins[agent]) for agent in members)
-        if unborn and self._riddles < MOST_RIDDLES:
-            self._riddles += 1
-            self.note("AGENT_REVIVED", agents=members, detail=why)
-            self._hire_anew(role)
+        agents = [agent for agent in self._pool.agents_of(role) if agent not in absent]
+        unborn = bool(agents) and not any(self._has_begun(begins[agent]) for agent in agents)
+        if unborn and self._unexplained < MAX_UNEXPLAINED:
+            self._unexplained += 1
+            self.note(EventCode.AGENT_REVIVED, agents=agents, detail=why)
+            self._restart_and_wait(role)
             return
-        for agent in self._members(role):
-            self._roll.lose(agent, "AGENT_LOST", why)
-        self._hire([role])  # it starts while the others go on
+        for agent in self._pool.agents_of(role):
+            self._status.lose(agent, EventCode.AGENT_LOST, why)
+        self._restart([role])  # it starts while the others continue
 
-    def _look_for_late(self, seconds: float) -> None:
-        """See who of the late is back within some time; what they send now is too late."""
-        late = [agent for agent, why in self._roll.away.items() if why == AGENT_LATE]
-        heard = self.cast.call(sorted({self.cast.house(agent) for agent in late}), seconds)
+    def _has_begun(self, begin: Reference) -> bool:
+        try:
+            self._pool.fetch([begin])
+        except AttemptFailed:
+            return False
+        return True
+
+    def _check_late(self, seconds: float) -> None:
+        """See which late agents answer again within some time; their uploads are too late."""
+        late = [agent for agent, why in self._status.absent.items() if why == EventCode.AGENT_LATE]
+        poll = self._pool.poll(self._actors_of(late), seconds)
         for agent in late:
-            house = self.cast.house(agent)
-            if house in heard.dead:
-                self._roll.lose(agent, "AGENT_LOST", str(heard.dead[house]))
-            elif house in heard.answers:
-                self._roll.returns(agent)
-                self._judge_late(agent)
-        self._hire(heard.dead)
+            actor = self._pool.actor_of(agent)
+            if actor in poll.dead:
+                self._status.lose(agent, EventCode.AGENT_LOST, str(poll.dead[actor]))
+            elif actor in poll.answers:
+                self._status.mark_returned(agent)
+                self._refuse_late_uploads(agent)
+        self._restart(poll.dead)
 
-    def _judge_late(self, agent: int) -> None:
-        import ray
-
+    def _refuse_late_uploads(self, agent: int) -> None:
         uploads = self._late_uploads.pop(agent, None)
-        if uploads is None or not ray.wait([uploads], timeout=GLANCE_SECONDS)[0]:
+        if uploads is None or not self._pool.is_ready(uploads, SHORT_POLL_SECONDS):
             return
         try:
-            [verdicts] = fetched([self.cast.ask(VIRTUAL, "judge", uploads)])
-        except Broken:
+            [receipts] = self._pool.fetch([self._pool.call(VIRTUAL, "receive_late", uploads)])
+        except AttemptFailed:
             return  # it never came to an upload
-        for verdict in verdicts:
-            self.note(verdict.code, agent=agent, detail=verdict.detail)
+        for receipt in receipts:
+            self.note(receipt.code, agent=agent, detail=receipt.detail)
 
     def _replace(self) -> None:
-        """Have new processes for the lost, and for those who were late for too long.
+        """Have new processes for the lost, and for those that were late for too long.
 
-        Who has none by the deadline stays away, and is looked for again after the next period.
+        An agent without one by the deadline stays absent, and is polled after the next period.
         """
-        lost = self._roll.to_replace
-        late = [agent for agent in lost if self._roll.away[agent] == AGENT_LATE]
-        self._hire({self.cast.house(agent) for agent in late})
+        lost = self._status.to_replace
+        late = [agent for agent in lost if self._status.absent[agent] == EventCode.AGENT_LATE]
+        self._restart(self._actors_of(late))
         for agent in late:
-            self._roll.lose(agent, "AGENT_LOST", "late for too long")
-        houses = sorted({self.cast.house(agent) for agent in lost})
-        heard = self.cast.call(houses, self._settings.deadline_seconds)
-        for role, problem in heard.dead.items():
-            self.note("NOT_STARTED", agents=self._members(role), detail=str(problem))
-        overdue = [role for role in heard.silent if self.cast.is_overdue(role)]
-        self._hire([*heard.dead, *overdue])
+            self._status.lose(agent, EventCode.AGENT_LOST, "late for too long")
+        poll = self._pool.poll(self._actors_of(lost), self._settings.deadline_seconds)
+        for role, problem in poll.dead.items():
+            self.note(EventCode.NOT_STARTED, agents=self._pool.agents_of(role), detail=str(problem))
+        overdue = [role for role in poll.silent if self._pool.is_overdue(role)]
+        self._restart([*poll.dead, *overdue])
         for agent in lost:
-            if self.cast.house(agent) in heard.answers:
-                self._roll.replaced(agent)
+            if self._pool.actor_of(agent) in poll.answers:
+                self._status.mark_replaced(agent)
                 self._late_uploads.pop(agent, None)
 
-    def _hire_anew(self, role: Role) -> None:
-        """Have a new process for somebody without whom nothing goes on."""
-        for tries_left in reversed(range(MOST_RIDDLES)):
-            self._hire([role])
+    def _restart_and_wait(self, role: Role) -> None:
+        """Have a new process for an actor without which no period can be played."""
+        for tries_left in reversed(range(MAX_UNEXPLAINED)):
+            self._restart([role])
             try:
-                self.cast.await_start([role])
+                self._pool.await_start([role])
                 return
             except (BadInput, EngineFailed) as problem:
                 if not tries_left:
                     raise
-                self.note("NOT_STARTED", **{role[0]: role[1]}, detail=str(problem))
+                self.note(EventCode.NOT_STARTED, **{role[0]: role[1]}, detail=str(problem))
 
-    def _hire(self, roles: Collection[Role]) -> None:
+    def _restart(self, roles: Collection[Role]) -> None:
         for role in roles:
-            self.cast.bury(role)
-            self.cast.hire(role, self._charge, self._num_agents)
+            self._pool.kill(role)
+            self._pool.start(role)
 
-    def _members(self, role: Role) -> list[int]:
-        return self.cast.members(role, self._num_agents)
-
-
-def _uploads(asked: Asked | None) -> dict[int, Reference]:
-    return {} if asked is None else asked.uploads
-
-
-def _why(role: Role, dead: dict[Role, Exception]) -> str:
-    return str(dead.get(role, "it does not answer"))
-
-
-def _has_begun(begin: Any) -> bool:
-    """Whether an agent got as far as the start of a period."""
-    try:
-        fetched([begin])
-    except Broken:
-        return False
-    return True
+    def _actors_of(self, agents: Collection[int]) -> list[Role]:
+        return sorted({self._pool.actor_of(agent) for agent in agents})

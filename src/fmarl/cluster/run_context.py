@@ -11,10 +11,10 @@ from fmarl.settings_io import from_plain
 from fmarl.worlds.world import WorldSpec
 
 PROTOCOL = 1
-"""Of the calls between actors; another number can not be talked to."""
+"""Of the calls between actors; actors with another number are refused."""
 
 
-class Charge(NamedTuple):
+class RunContext(NamedTuple):
     """The run, as plain data."""
 
     run_id: str
@@ -23,53 +23,40 @@ class Charge(NamedTuple):
     spec: WorldSpec | None
     """Shapes of one world; None for the worlds, which know it first."""
     code: dict[str, str]
-    """`own_code` of the conductor."""
+    """`own_code` of the driver."""
 
-    def opened(self) -> Experiment:
-        """The experiment; `BadInput` if other code runs here than at the conductor."""
-        require_same_code(self.code)
+    def load_experiment(self) -> Experiment:
+        """The experiment; `BadInput` if this process runs other code than the driver."""
+        here = own_code()
+        for name, value in self.code.items():
+            if here.get(name) != value:
+                raise BadInput(
+                    f"{name} is {here.get(name)} on {socket.gethostname()} and {value} where the "
+                    "run is conducted: its bits would differ. Install the same versions on every "
+                    "host."
+                )
         return from_plain(Experiment, self.experiment, "experiment")
 
 
-class Ticket(NamedTuple):
-    """Which try of which period a call belongs to; later tickets are larger."""
-
-    period: int
-    attempt: int
-
-
-class Superseded(RuntimeError):  # noqa: N818 — it reads as what happened
-    """A call of a try that has been given up: nobody waits for its answer."""
-
-
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where an actor's process is."""
 
     pid: int
     host: str
     node: str
     """Ray's name of the host."""
+    spec: WorldSpec | None = None
+    """Of the world, if it is one."""
 
 
-def own_place() -> Place:
-    """Where this process is."""
+def own_location(spec: WorldSpec | None = None) -> Location:
+    """Of this process."""
     import ray
 
-    context = ray.get_runtime_context()
-    return Place(os.getpid(), socket.gethostname(), context.get_node_id())
+    node = ray.get_runtime_context().get_node_id()
+    return Location(os.getpid(), socket.gethostname(), node, spec)
 
 
 def own_code() -> dict[str, str]:
     """Everything that can change the bits of a run on this host, by name."""
     return {"protocol": str(PROTOCOL), **versions_here()}
-
-
-def require_same_code(wanted: dict[str, str]) -> None:
-    """Refuse to take part with other code than the conductor's."""
-    here = own_code()
-    for name, value in wanted.items():
-        if here.get(name) != value:
-            raise BadInput(
-                f"{name} is {here.get(name)} on {socket.gethostname()} and {value} where the run "
-                "is conducted: its bits would differ. Install the same versions on every host."
-            )

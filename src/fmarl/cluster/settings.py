@@ -1,8 +1,8 @@
-"""How patient a run on a cluster is, and what is made to go wrong in it."""
+"""Deadlines, retries and faults of a run on a cluster."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from fmarl.cluster.faults.plan import FaultPlan
+from fmarl.cluster.faults.injector import NO_FAULTS, FaultInjector
 from fmarl.errors import require
 
 
@@ -13,16 +13,16 @@ class ClusterSettings:
     address: str | None = None
     """Of the cluster; None for one on this machine."""
     deadline_seconds: float = 60.0
-    """A period that takes longer goes on without those who are not heard of then."""
+    """A period that takes longer is repeated without the agents that do not answer then."""
     quorum: int = 0
     """Agents without whom a period does not count; 0 for half of them."""
     max_retries: int = 3
-    """Tries of a period below quorum before the run stops."""
+    """Attempts of a period below quorum before the run stops."""
     agents_per_actor: int = 1
     """Agents that share a process."""
     start_seconds: float = 300.0
     """Time that a process may take to start and to compile."""
-    plan: FaultPlan = field(default_factory=FaultPlan)
+    faults: FaultInjector = NO_FAULTS
 
     def __post_init__(self) -> None:
         for name in ("deadline_seconds", "start_seconds"):

@@ -1,119 +1,98 @@
-"""The virtual agent in an actor: it takes what the agents upload, and averages in their order."""
+"""The virtual agent in an actor: it receives the agents' uploads, and averages in their order."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fmarl.cluster.agent_state import Arrays
-from fmarl.cluster.faults.injector import Misfortune
-from fmarl.cluster.faults.plan import Fault
-from fmarl.cluster.inbox import Expected, Inbox, Verdict
-from fmarl.cluster.run_context import Charge, Place, Ticket, own_place
-from fmarl.cluster.upload import PARAMETERS, Upload
+from fmarl.cluster.faults.injector import NO_FAULTS, FaultInjector
+from fmarl.cluster.inbox import PARAMETERS, AttemptId, ExpectedUploads, Inbox, Receipt, Upload
+from fmarl.cluster.run_context import Location, RunContext, own_location
+from fmarl.cluster.state import AggregationResult, Arrays
 from fmarl.engine.compiled import keep_compiled_programs, make_program
 from fmarl.engine.engine import Schedule
 from fmarl.federation.delayed import InFlight
 from fmarl.federation.method import Method
 
-ENOUGH_TO_COMPARE = 5
-"""Uploads from which on one can stand out."""
-
-
-class Collected(NamedTuple):
-    """What came of the uploads of a period."""
-
-    verdicts: list[tuple[int, Verdict]]
-    """One for each upload, with the agent whose actor sent it."""
-    outliers: list[int]
-    averages: list[Arrays] | None
-    """What each agent goes on with; None if an upload is missing or was refused."""
-    post: list[np.ndarray] | None
-    """What is under way then, with delays: the arrays of `InFlight`."""
+MIN_UPLOADS_TO_COMPARE = 5
+"""With fewer nobody can be called an outlier."""
 
 
 class VirtualAgent:
-    """It remembers nothing: whoever asks tells it what it needs to know."""
+    """It has no state: whoever calls tells it what it needs to know."""
 
-    def __init__(self, charge: Charge, faults: Sequence[Fault] = ()) -> None:
-        experiment = charge.opened()
-        assert charge.spec is not None
-        self._course = Schedule(experiment, charge.spec)
-        self._faults, self._inbox = Misfortune(faults), Inbox()
+    def __init__(self, context: RunContext, faults: FaultInjector = NO_FAULTS) -> None:
+        experiment = context.load_experiment()
+        assert context.spec is not None
+        self._schedule = Schedule(experiment, context.spec)
+        self._faults, self._inbox = faults, Inbox()
         keep_compiled_programs()
-        algorithm = experiment.make_algorithm(charge.spec)
-        self._program = make_program(algorithm, self._course.method.num_agents)
+        algorithm = experiment.make_algorithm(context.spec)
+        self._program = make_program(algorithm, self._schedule.method.num_agents)
 
-    def place(self) -> Place:
-        """Where the virtual agent is."""
-        return own_place()
+    def location(self) -> Location:
+        return own_location()
 
     def collect(
         self,
-        ticket: Ticket,
-        expected: Expected,
-        away: frozenset[int],
+        attempt: AttemptId,
+        expected: ExpectedUploads,
+        absent: frozenset[int],
         update_count: int,
         starts: dict[int, Arrays],
-        post: list[np.ndarray] | None,
+        in_flight: list[np.ndarray] | None,
         *uploads: list[Upload],
-    ) -> Collected:
-        """Take the uploads of those who send one, in their order, and average.
+    ) -> AggregationResult:
+        """Receive the uploads of the agents that send one, in their order, and average.
 
-        `starts` is what the others stood at when the period began, and still do.
+        `starts` is the state of the others when the period began, which has not changed.
         """
-        self._faults.at(ticket, point="before-collect")
+        self._faults.at(attempt, point="before-collect")
         self._inbox.expect(expected)
-        verdicts = []
+        receipts = []
         for agent, sent in zip(sorted(expected.present), uploads, strict=True):
-            verdicts += [(agent, self._inbox.receive(upload)) for upload in sent]
-            self._faults.at(ticket, point="mid-collect")
+            receipts += [(agent, self._inbox.receive(upload)) for upload in sent]
+            self._faults.at(attempt, point="mid-collect")
         if self._inbox.missing:
-            return Collected(verdicts, [], None, post)
+            return AggregationResult(receipts, [], None, in_flight)
         outliers = self._outliers()
-        method = self._course.at(update_count - 1, away)
-        if post is None:
-            averages = self._averaged(method, update_count - 1, expected.pattern, starts)
+        method = self._schedule.at(update_count - 1, absent)
+        if in_flight is None:
+            averages = self._average(method, update_count - 1, expected.shapes, starts)
         else:
-            averages, post = self._delayed_update(
-                method, update_count - 1, starts, InFlight(*map(jnp.asarray, post))
-            )
-        self._faults.at(ticket, point="after-aggregate")
-        return Collected(verdicts, outliers, averages, post)
+            mail = InFlight(*map(jnp.asarray, in_flight))
+            averages, in_flight = self._average_delayed(method, update_count - 1, starts, mail)
+        self._faults.at(attempt, point="after-aggregate")
+        return AggregationResult(receipts, outliers, averages, in_flight)
 
-    def judge(self, uploads: Sequence[Upload]) -> list[Verdict]:
-        """What becomes of uploads that come too late."""
+    def receive_late(self, uploads: Sequence[Upload]) -> list[Receipt]:
         return [self._inbox.receive(upload) for upload in uploads]
 
     def _outliers(self) -> list[int]:
-        """Who is much further from the middle of all than most are; of a few nobody can say."""
-        if len(self._inbox.accepted) < ENOUGH_TO_COMPARE:
+        """Agents that are much further from the median of all than most are."""
+        accepted = self._inbox.accepted
+        if len(accepted) < MIN_UPLOADS_TO_COMPARE:
             return []
-        rows = np.stack([arrays[PARAMETERS] for arrays in self._inbox.accepted.values()])
-        middle = np.sort(rows, axis=0)[len(rows) // 2]
-        return self._inbox.outliers({agent: middle for agent in self._inbox.accepted})
+        rows = np.stack([arrays[PARAMETERS] for arrays in accepted.values()])
+        median = np.sort(rows, axis=0)[len(rows) // 2]
+        return self._inbox.outliers({agent: median for agent in accepted})
 
-    def _averaged(
-        self,
-        method: Method,
-        update_count: int,
-        names: Iterable[str],
-        starts: dict[int, Arrays],
+    def _average(
+        self, method: Method, update_count: int, names: Iterable[str], starts: dict[int, Arrays]
     ) -> list[Arrays]:
         accepted, agents = self._inbox.accepted, range(method.num_agents)
-        period = self._course.period(update_count)
+        period = self._schedule.period(update_count)
         averaged = {}
         for name in names:
             rows = np.stack([accepted.get(agent, starts.get(agent, {}))[name] for agent in agents])
             averaged[name] = np.asarray(self._program.stages.average(method, period, rows))
         return [{name: rows[agent] for name, rows in averaged.items()} for agent in agents]
 
-    def _delayed_update(
+    def _average_delayed(
         self, method: Method, update_count: int, starts: dict[int, Arrays], mail: InFlight
     ) -> tuple[list[Arrays], list[np.ndarray]]:
-        """With delays: put steps into the post, and hand out what has arrived."""
+        """Put the agents' steps in flight, and deliver what has arrived."""
         accepted = self._inbox.accepted
         zero = np.zeros_like(starts[0][PARAMETERS])
         agents = range(method.num_agents)

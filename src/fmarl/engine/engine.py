@@ -27,10 +27,6 @@ from fmarl.worlds.world import WorldSpec
 NOBODY: frozenset[int] = frozenset()
 
 
-class EngineFailed(RuntimeError):  # noqa: N818 — it reads as what happened
-    """An engine that has lost too much to continue. What was learned until then can be saved."""
-
-
 class SlotResult(NamedTuple):
     """What came of a slot of all agents."""
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from fmarl.engine.compiled import make_program
 from fmarl.engine.engine import (
-    EngineFailed,
     EngineState,
     LocalEngine,
     MakeEngine,
@@ -29,7 +28,7 @@ from fmarl.engine.run_tests import RunTests
 from fmarl.engine.run_writer import Listener, RunWriter
 from fmarl.engine.sample_set import keep_slot, slots_to_keep
 from fmarl.engine.signals import Stop
-from fmarl.errors import BadInput
+from fmarl.errors import BadInput, EngineFailed
 from fmarl.federation.ledger import Ledger, after_slot, empty_ledger
 from fmarl.records.events import EventCode
 from fmarl.records.lock import hold

@@ -4,7 +4,7 @@ import sys
 import time
 from typing import Any, NamedTuple
 
-from fmarl.cluster.head_watch import Head
+from fmarl.cluster.connect import ClusterHead
 from fmarl.cluster.hosts import (
     ANSWER_SECONDS,
     Host,
@@ -34,7 +34,7 @@ class CorePool:
 
     def __init__(self, *, jobs: int, force: bool) -> None:
         self._jobs, self.force = jobs, force
-        self._ours, self.head = versions_here(), Head()
+        self._ours, self.head = versions_here(), ClusterHead()
         self._asked: dict[str, Any] = {}
         """Hosts that have not answered yet."""
         self._fits: dict[str, bool] = {}
@@ -91,7 +91,7 @@ class CorePool:
         """Count the hosts anew, waiting so long for each that has not answered."""
         if time.monotonic() - self._scanned < SCAN_SECONDS:
             return
-        self.head.require()
+        self.head.require_up()
         up = hosts()
         for host in up:
             if host.node_id not in self._fits:

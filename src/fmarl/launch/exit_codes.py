@@ -2,9 +2,8 @@
 
 import sys
 
-from fmarl.engine.engine import EngineFailed
 from fmarl.engine.train import Diverged
-from fmarl.errors import BAD_INPUT, BadInput
+from fmarl.errors import BAD_INPUT, BadInput, EngineFailed
 from fmarl.records.atomic_files import DiskTrouble
 from fmarl.records.checkpoint import NoGoodCheckpoint
 

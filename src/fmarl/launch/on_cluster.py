@@ -11,11 +11,11 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from fmarl.cluster.head_watch import ClusterLost
+from fmarl.cluster.connect import ClusterLost
 from fmarl.cluster.host_actor import HostActor, HostLost
-from fmarl.engine.engine import EngineFailed
 from fmarl.engine.run_writer import RunWriter
 from fmarl.engine.train import silence
+from fmarl.errors import EngineFailed
 from fmarl.launch.core_pool import CorePool
 from fmarl.launch.exit_codes import RUN_ERRORS, report_error
 from fmarl.launch.folder_sync import apply_changes, read_folder
@@ -106,7 +106,7 @@ class ClusterRun:
             self._is_locked = True
         samples = samples_of(read_run(self._folder)["experiment"].get("samples", ""))
         bundle = RunBundle(read_folder(self._folder), samples, self._lease.core, self._pool.force)
-        self._pool.head.require()
+        self._pool.head.require_up()
         self._actor = HostActor(HostRun, self._lease.host, bundle)
         self._actor.call("poll")
         return None
@@ -138,7 +138,7 @@ class ClusterRun:
             writer.notes(notes)
 
     def _leave_host(self) -> None:
-        if self._actor is not None and self._pool.head.is_there:  # else the host ends it by itself
+        if self._actor is not None and self._pool.head.is_up:  # else the host ends it by itself
             self._actor.kill()
         self._actor = None
         if self._lease is not None:

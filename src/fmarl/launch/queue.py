@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fmarl.cluster.head_watch import ClusterLost
+from fmarl.cluster.connect import ClusterLost
 from fmarl.engine.signals import Stop
 from fmarl.engine.train import read_experiment
 from fmarl.launch.exit_codes import report_error

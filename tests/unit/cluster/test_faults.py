@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmarl.cluster.faults.file import read_faults
-from fmarl.cluster.faults.plan import PERIOD, STEP, UPLOAD, WORDS, Fault, FaultPlan, find
+from fmarl.cluster.faults.injector import due
+from fmarl.cluster.faults.plan import PERIOD, STEP, UPLOAD, WORDS, Fault, FaultPlan
+from fmarl.cluster.inbox import AttemptId
 from fmarl.errors import BadInput
 
 EXAMPLE = """
@@ -79,10 +81,11 @@ def test_a_plan_may_hold_no_fault(tmp_path):
 
 def test_everybody_finds_their_own_faults():
     plan = FaultPlan(FAULTS)
-    assert plan.of_agent(3) == FAULTS[:1] and plan.of_agent(0) == ()
-    assert plan.of_world(0) == FAULTS[2:3] and plan.of_world(1) == ()
-    assert plan.of_virtual() == FAULTS[3:4] and plan.of_conductor() == FAULTS[4:5]
-    assert plan.away(5) == {6} and plan.away(4) == frozenset()
+    assert plan.of(agent=3).faults == FAULTS[:1] and plan.of(agent=0).faults == ()
+    assert plan.of(world=0).faults == FAULTS[2:3] and plan.of(world=1).faults == ()
+    assert plan.of(virtual=True).faults == FAULTS[3:4]
+    assert plan.of(conductor=True).faults == FAULTS[4:5]
+    assert plan.absent(5) == {6} and plan.absent(4) == frozenset()
 
 
 def test_a_plan_is_data_that_can_be_sent():
@@ -98,21 +101,22 @@ def test_a_fault_fires_at_its_own_step_only():
         for attempt in range(3)
         for slot in (None, *range(9))
         for exchange in (None, 0, 1)
-        if find([kill], period=period, attempt=attempt, slot=slot, exchange=exchange)
+        if due([kill], AttemptId(period, attempt), slot=slot, exchange=exchange)
     ]
     assert steps == [(5, 0, 7, 1)]
 
 
 def test_a_fault_of_every_attempt_fires_in_each():
     nan = Fault("nan", period=5, agent=3, attempt=None)
-    assert all(find([nan], period=5, attempt=attempt) == [nan] for attempt in range(5))
-    assert find([nan], period=6) == []
+    assert all(due([nan], AttemptId(5, attempt)) == [nan] for attempt in range(5))
+    assert due([nan], AttemptId(6, 0)) == []
 
 
 def test_a_point_is_a_step_of_its_own():
     kill = Fault("kill", period=2, virtual=True, point="mid-collect")
-    assert find([kill], period=2, point="mid-collect") == [kill]
-    assert find([kill], period=2, point="after-aggregate") == find([kill], period=2) == []
+    now = AttemptId(2, 0)
+    assert due([kill], now, point="mid-collect") == [kill]
+    assert due([kill], now, point="after-aggregate") == due([kill], now) == []
 
 
 def test_words_say_what_they_are_about():

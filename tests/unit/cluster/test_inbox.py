@@ -5,15 +5,11 @@ import pytest
 
 from fmarl.cluster.inbox import (
     ACCEPTED,
-    BAD_CLAIM,
-    BAD_PAYLOAD,
-    DUPLICATE,
-    NONFINITE,
-    NOT_EXPECTED,
-    STALE,
+    PARAMETERS,
     Inbox,
+    Upload,
 )
-from fmarl.cluster.upload import PARAMETERS, Upload
+from fmarl.records.events import EventCode
 from unit.cluster.uploads import AGENTS, expected, start_of, upload, with_arrays
 
 HUGE = pytest.param(10**5000, id="more digits than Python writes out")
@@ -37,7 +33,7 @@ def test_whoever_sends_what_is_awaited_is_taken_in_the_order_of_the_agents(inbox
 
 def test_before_anything_is_expected_everything_is_stale():
     inbox = Inbox()
-    assert inbox.receive(upload()).code == STALE
+    assert inbox.receive(upload()).code == EventCode.STALE
     assert inbox.missing == [] and inbox.accepted == {}
 
 
@@ -48,7 +44,7 @@ def test_the_next_attempt_begins_with_nothing(inbox):
 
     assert inbox.accepted == {} and inbox.refused == {}
     assert inbox.missing == list(range(AGENTS))
-    assert inbox.receive(upload(0)).code == STALE
+    assert inbox.receive(upload(0)).code == EventCode.STALE
     assert inbox.receive(upload(0, attempt=1)).code == ACCEPTED
 
 
@@ -68,14 +64,14 @@ STALE_CHANGES = [
 
 @pytest.mark.parametrize("change", STALE_CHANGES, ids=lambda change: f"{next(iter(change))}")
 def test_an_upload_for_elsewhere_is_stale_and_does_not_stand_in_the_way(inbox, change):
-    assert inbox.receive(upload()._replace(**change)).code == STALE
+    assert inbox.receive(upload()._replace(**change)).code == EventCode.STALE
     assert inbox.receive(upload()).code == ACCEPTED
 
 
 @pytest.mark.parametrize("agent", [1, AGENTS, -1, HUGE])
 def test_an_agent_that_is_away_or_unknown_is_not_expected(inbox, agent):
     inbox.expect(expected(present=frozenset({0, 2, 3})))
-    assert inbox.receive(upload()._replace(agent=agent)).code == NOT_EXPECTED
+    assert inbox.receive(upload()._replace(agent=agent)).code == EventCode.NOT_EXPECTED
     assert inbox.accepted == {}
 
 
@@ -92,7 +88,7 @@ def test_the_first_of_two_uploads_counts_whatever_the_second_holds(inbox):
     again = inbox.receive(first)
     other = inbox.receive(second._replace(sequence=first.sequence + 1))
 
-    assert again.code == other.code == DUPLICATE
+    assert again.code == other.code == EventCode.DUPLICATE
     assert "the same upload again" in again.detail and "another upload" in other.detail
     assert inbox.accepted[0] is first.arrays
 
@@ -100,17 +96,17 @@ def test_the_first_of_two_uploads_counts_whatever_the_second_holds(inbox):
 def test_a_refused_agent_can_not_make_up_for_it_in_the_same_attempt(inbox):
     inbox.receive(upload(1)._replace(local_updates=7))
 
-    assert inbox.receive(upload(1)).code == DUPLICATE
-    assert 1 in inbox.missing and inbox.refused[1].code == BAD_CLAIM
+    assert inbox.receive(upload(1)).code == EventCode.DUPLICATE
+    assert 1 in inbox.missing and inbox.refused[1].code == EventCode.BAD_CLAIM
 
 
 @pytest.mark.parametrize(
     "claim", [3, 1, 0, -2, HUGE, 2.0, 1e300, float("nan"), float("inf"), True, "2", None]
 )
 def test_a_claim_that_is_not_the_schedules_is_refused(inbox, claim):
-    verdict = inbox.receive(upload()._replace(local_updates=claim))
-    assert verdict.code == BAD_CLAIM and "where 2 were due" in verdict.detail
-    assert inbox.refused == {0: verdict}
+    receipt = inbox.receive(upload()._replace(local_updates=claim))
+    assert receipt.code == EventCode.BAD_CLAIM and "where 2 were due" in receipt.detail
+    assert inbox.refused == {0: receipt}
 
 
 def numbers(*shape: int, dtype: str = "float32") -> np.ndarray:
@@ -141,8 +137,8 @@ BAD_ARRAYS = {
 
 @pytest.mark.parametrize("array", BAD_ARRAYS.values(), ids=list(BAD_ARRAYS))
 def test_an_array_of_another_kind_is_refused_though_its_digest_is_right(inbox, array):
-    verdict = inbox.receive(with_arrays(upload(), **{PARAMETERS: array}))
-    assert verdict.code == BAD_PAYLOAD and verdict.detail.startswith(PARAMETERS)
+    receipt = inbox.receive(with_arrays(upload(), **{PARAMETERS: array}))
+    assert receipt.code == EventCode.BAD_PAYLOAD and receipt.detail.startswith(PARAMETERS)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +146,8 @@ def test_an_array_of_another_kind_is_refused_though_its_digest_is_right(inbox, a
 )
 def test_what_is_no_array_of_numbers_is_refused(inbox, array):
     sent = upload()
-    verdict = inbox.receive(sent._replace(arrays={**sent.arrays, PARAMETERS: array}))
-    assert verdict.code == BAD_PAYLOAD and verdict.detail.startswith(PARAMETERS)
+    receipt = inbox.receive(sent._replace(arrays={**sent.arrays, PARAMETERS: array}))
+    assert receipt.code == EventCode.BAD_PAYLOAD and receipt.detail.startswith(PARAMETERS)
 
 
 @pytest.mark.parametrize(
@@ -167,24 +163,24 @@ def test_what_is_no_array_of_numbers_is_refused(inbox, array):
     ],
 )
 def test_other_names_than_those_awaited_are_refused(inbox, arrays):
-    assert inbox.receive(upload()._replace(arrays=arrays)).code == BAD_PAYLOAD
+    assert inbox.receive(upload()._replace(arrays=arrays)).code == EventCode.BAD_PAYLOAD
 
 
 def test_arrays_that_are_not_those_of_the_digest_are_refused(inbox):
     sent = upload()
     changed = {**sent.arrays, PARAMETERS: -sent.arrays[PARAMETERS]}
-    verdict = inbox.receive(sent._replace(arrays=changed))
-    assert verdict.code == BAD_PAYLOAD and "digest" in verdict.detail
+    receipt = inbox.receive(sent._replace(arrays=changed))
+    assert receipt.code == EventCode.BAD_PAYLOAD and "digest" in receipt.detail
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 def test_one_number_that_is_not_finite_has_all_refused_and_is_named(inbox, number):
     shared = numbers(2, 3)
     shared[1, 1] = shared[1, 2] = number
-    verdict = inbox.receive(with_arrays(upload(3), shared=shared))
+    receipt = inbox.receive(with_arrays(upload(3), shared=shared))
 
-    assert verdict == (NONFINITE, f"shared[1, 1] is {number}")
-    assert inbox.accepted == {} and inbox.refused == {3: verdict}
+    assert receipt == (EventCode.NONFINITE, f"shared[1, 1] is {number}")
+    assert inbox.accepted == {} and inbox.refused == {3: receipt}
 
 
 def test_the_largest_and_smallest_numbers_are_taken(inbox):
@@ -196,8 +192,8 @@ def test_the_largest_and_smallest_numbers_are_taken(inbox):
 @pytest.mark.parametrize("name", ["run_id", "period", "attempt", "agent", "base", "digest"])
 @pytest.mark.parametrize("value", [None, 5.0, np.int64(5), b"a run", [], True])
 def test_a_head_of_other_types_is_refused_with_the_name_of_the_field(inbox, name, value):
-    verdict = inbox.receive(upload()._replace(**{name: value}))
-    assert verdict.code == BAD_PAYLOAD and verdict.detail.startswith(name)
+    receipt = inbox.receive(upload()._replace(**{name: value}))
+    assert receipt.code == EventCode.BAD_PAYLOAD and receipt.detail.startswith(name)
 
 
 class Pretender(Upload):
@@ -242,9 +238,9 @@ THINGS: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("make", THINGS.values(), ids=list(THINGS))
 def test_what_is_not_an_upload_is_refused_in_few_words(inbox, make):
-    verdict = inbox.receive(make())
-    assert verdict.code == BAD_PAYLOAD
-    assert len(verdict.detail) < 100
+    receipt = inbox.receive(make())
+    assert receipt.code == EventCode.BAD_PAYLOAD
+    assert len(receipt.detail) < 100
 
 
 def test_an_agent_that_went_far_more_than_the_others_is_an_outlier(inbox):

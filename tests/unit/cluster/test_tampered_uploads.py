@@ -2,26 +2,30 @@ import pytest
 
 from fmarl.cluster.faults.plan import UPLOAD, WORDS, Fault
 from fmarl.cluster.faults.uploads import tampered
-from fmarl.cluster.inbox import ACCEPTED, BAD_CLAIM, BAD_PAYLOAD, DUPLICATE, NONFINITE, STALE, Inbox
-from fmarl.cluster.upload import digest_of
+from fmarl.cluster.inbox import (
+    ACCEPTED,
+    Inbox,
+    digest_of,
+)
+from fmarl.records.events import EventCode
 from unit.cluster.uploads import expected, upload
 
-VERDICTS = {
-    "nan": (NONFINITE, "parameters[4]"),
-    "infinity": (NONFINITE, "parameters[4]"),
-    "wrong-shape": (BAD_PAYLOAD, "shape (6,)"),
-    "broadcast-shape": (BAD_PAYLOAD, "shape ()"),
-    "float64": (BAD_PAYLOAD, "no array of float32"),
-    "extra-key": (BAD_PAYLOAD, "more, parameters, shared where"),
-    "missing-key": (BAD_PAYLOAD, "it holds shared where"),
-    "bad-digest": (BAD_PAYLOAD, "not those of the digest"),
-    "claim:7": (BAD_CLAIM, "claims 7 updates"),
-    "claim:-1": (BAD_CLAIM, "claims -1 updates"),
-    "claim:1e300": (BAD_CLAIM, "claims 1e+300 updates"),
-    "claim:nan": (BAD_CLAIM, "claims nan updates"),
+RECEIPTS = {
+    "nan": (EventCode.NONFINITE, "parameters[4]"),
+    "infinity": (EventCode.NONFINITE, "parameters[4]"),
+    "wrong-shape": (EventCode.BAD_PAYLOAD, "shape (6,)"),
+    "broadcast-shape": (EventCode.BAD_PAYLOAD, "shape ()"),
+    "float64": (EventCode.BAD_PAYLOAD, "no array of float32"),
+    "extra-key": (EventCode.BAD_PAYLOAD, "more, parameters, shared where"),
+    "missing-key": (EventCode.BAD_PAYLOAD, "it holds shared where"),
+    "bad-digest": (EventCode.BAD_PAYLOAD, "not those of the digest"),
+    "claim:7": (EventCode.BAD_CLAIM, "claims 7 updates"),
+    "claim:-1": (EventCode.BAD_CLAIM, "claims -1 updates"),
+    "claim:1e300": (EventCode.BAD_CLAIM, "claims 1e+300 updates"),
+    "claim:nan": (EventCode.BAD_CLAIM, "claims nan updates"),
     "duplicate": (ACCEPTED, ""),
-    "stale": (STALE, "period 4"),
-    "other-run": (STALE, "run_id 'not a run'"),
+    "stale": (EventCode.STALE, "period 4"),
+    "other-run": (EventCode.STALE, "run_id 'not a run'"),
     "kill-after-upload": (ACCEPTED, ""),
     "stop-before-upload": (ACCEPTED, ""),
 }
@@ -29,10 +33,10 @@ VERDICTS = {
 
 def test_every_word_about_uploads_is_tried_here():
     about_uploads = {word for word, about in WORDS.items() if about == UPLOAD}
-    assert {do.partition(":")[0] for do in VERDICTS} == about_uploads
+    assert {do.partition(":")[0] for do in RECEIPTS} == about_uploads
 
 
-@pytest.mark.parametrize("do", VERDICTS)
+@pytest.mark.parametrize("do", RECEIPTS)
 def test_what_is_sent_first_meets_the_check_that_the_word_is_meant_for(do):
     inbox = Inbox()
     inbox.expect(expected())
@@ -40,15 +44,15 @@ def test_what_is_sent_first_meets_the_check_that_the_word_is_meant_for(do):
 
     code, detail = inbox.receive(sent[0])
 
-    assert code == VERDICTS[do][0] and VERDICTS[do][1] in detail
+    assert code == RECEIPTS[do][0] and RECEIPTS[do][1] in detail
 
 
 @pytest.mark.parametrize(
     ("do", "codes"),
     [
-        ("duplicate", [ACCEPTED, DUPLICATE]),
-        ("stale", [STALE, ACCEPTED]),
-        ("other-run", [STALE, ACCEPTED]),
+        ("duplicate", [ACCEPTED, EventCode.DUPLICATE]),
+        ("stale", [EventCode.STALE, ACCEPTED]),
+        ("other-run", [EventCode.STALE, ACCEPTED]),
     ],
 )
 def test_words_that_send_twice_have_the_agents_own_upload_taken_once(do, codes):
@@ -76,6 +80,6 @@ def test_the_agents_own_arrays_are_not_touched():
     own = upload()
     for array in own.arrays.values():
         array.flags.writeable = False  # as those that come from Ray are
-    for do in VERDICTS:
+    for do in RECEIPTS:
         tampered(own, Fault(do, period=5, agent=0))
     assert own.digest == upload().digest

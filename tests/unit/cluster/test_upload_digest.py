@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from fmarl.cluster.upload import digest_of
+from fmarl.cluster.inbox import digest_of
 
 NUMBERS = np.arange(6, dtype=np.float32)
 

@@ -3,13 +3,21 @@
 import numpy as np
 import pytest
 
-from fmarl.cluster.inbox import ACCEPTED, DUPLICATE, NONFINITE, STALE, Expected
-from fmarl.cluster.run_context import Charge, Ticket, own_code
-from fmarl.cluster.upload import PARAMETERS, Upload, digest_of, make_upload
+from fmarl.cluster.inbox import (
+    ACCEPTED,
+    PARAMETERS,
+    AttemptId,
+    ExpectedUploads,
+    Upload,
+    digest_of,
+    make_upload,
+)
+from fmarl.cluster.run_context import RunContext, own_code
 from fmarl.cluster.virtual_agent import VirtualAgent
 from fmarl.engine.engine import NOBODY
 from fmarl.engine.experiment import Experiment, describe_experiment
 from fmarl.federation.recipes import MethodConfig
+from fmarl.records.events import EventCode
 from fmarl.worlds.world import WorldSpec
 
 SPEC = WorldSpec(name="x", num_agents=3, observation_size=3, num_actions=1, epoch_steps=40)
@@ -21,7 +29,7 @@ START = np.full(SIZE, 2.0, np.float32)
 def virtual() -> VirtualAgent:
     together = MethodConfig(method="periodic", sync_period=4)
     experiment = Experiment(steps_per_update=20, num_epochs=4, together=together)
-    return VirtualAgent(Charge("a run", describe_experiment(experiment), SPEC, own_code()))
+    return VirtualAgent(RunContext("a run", describe_experiment(experiment), SPEC, own_code()))
 
 
 def _upload(agent: int, row: np.ndarray, attempt: int = 0) -> Upload:
@@ -37,21 +45,23 @@ def _upload(agent: int, row: np.ndarray, attempt: int = 0) -> Upload:
     )
 
 
-def _expected(present: set[int]) -> Expected:
-    return Expected(
+def _expected(present: set[int]) -> ExpectedUploads:
+    return ExpectedUploads(
         run_id="a run",
         period=0,
         attempt=0,
         present=frozenset(present),
         bases=(digest_of({PARAMETERS: START}),) * 3,
         local_updates=tuple(4 if agent in present else 0 for agent in range(3)),
-        pattern={PARAMETERS: (SIZE,)},
+        shapes={PARAMETERS: (SIZE,)},
     )
 
 
-def _collect(virtual, uploads, away=NOBODY, starts=None):
-    present = {0, 1, 2} - away
-    return virtual.collect(Ticket(0, 0), _expected(present), away, 4, starts or {}, None, *uploads)
+def _collect(virtual, uploads, absent=NOBODY, starts=None):
+    present = {0, 1, 2} - absent
+    return virtual.collect(
+        AttemptId(0, 0), _expected(present), absent, 4, starts or {}, None, *uploads
+    )
 
 
 ROWS = [np.full(SIZE, value, np.float32) for value in (1.0, 4.0, 7.0)]
@@ -59,14 +69,14 @@ ROWS = [np.full(SIZE, value, np.float32) for value in (1.0, 4.0, 7.0)]
 
 def test_everybody_gets_the_mean_of_all(virtual):
     collected = _collect(virtual, [[_upload(agent, row)] for agent, row in enumerate(ROWS)])
-    assert [verdict.code for _, verdict in collected.verdicts] == [ACCEPTED] * 3
+    assert [receipt.code for _, receipt in collected.receipts] == [ACCEPTED] * 3
     assert all(np.array_equal(own[PARAMETERS], np.full(SIZE, 4.0)) for own in collected.averages)
 
 
-def test_who_is_away_counts_as_it_stood(virtual):
+def test_who_is_absent_counts_as_it_stood(virtual):
     uploads = [[_upload(0, ROWS[0])], [_upload(1, ROWS[1])]]
-    away = _collect(virtual, uploads, frozenset({2}), {2: {PARAMETERS: START}})
-    np.testing.assert_allclose(away.averages[2][PARAMETERS], (1 + 4 + 2) / 3, rtol=1e-6)
+    absent = _collect(virtual, uploads, frozenset({2}), {2: {PARAMETERS: START}})
+    np.testing.assert_allclose(absent.averages[2][PARAMETERS], (1 + 4 + 2) / 3, rtol=1e-6)
 
 
 def test_asking_again_while_or_after_it_works_gives_the_same_once(virtual):
@@ -81,7 +91,10 @@ def test_the_first_of_two_uploads_counts(virtual):
     uploads = [[_upload(agent, row)] for agent, row in enumerate(ROWS)]
     uploads[0].append(_upload(0, 9 * ROWS[0]))
     collected = _collect(virtual, uploads)
-    assert [verdict.code for _, verdict in collected.verdicts][:2] == [ACCEPTED, DUPLICATE]
+    assert [receipt.code for _, receipt in collected.receipts][:2] == [
+        ACCEPTED,
+        EventCode.DUPLICATE,
+    ]
     assert np.array_equal(collected.averages[0][PARAMETERS], np.full(SIZE, 4.0))
 
 
@@ -92,10 +105,10 @@ def test_one_spoilt_upload_and_nothing_is_averaged(virtual):
         virtual, [[_upload(0, ROWS[0])], [_upload(1, spoilt)], [_upload(2, ROWS[2])]]
     )
     assert collected.averages is None
-    assert collected.verdicts[1][1].code == NONFINITE
+    assert collected.receipts[1][1].code == EventCode.NONFINITE
 
 
 def test_what_comes_after_the_end_or_from_another_try_is_stale(virtual):
     _collect(virtual, [[_upload(agent, row)] for agent, row in enumerate(ROWS)])
-    [verdict] = virtual.judge([_upload(2, ROWS[2], attempt=7)])
-    assert verdict.code == STALE
+    [receipt] = virtual.receive_late([_upload(2, ROWS[2], attempt=7)])
+    assert receipt.code == EventCode.STALE

@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from fmarl.cluster.inbox import Expected
-from fmarl.cluster.upload import PARAMETERS, Upload, digest_of, make_upload
+from fmarl.cluster.inbox import PARAMETERS, ExpectedUploads, Upload, digest_of, make_upload
 
 AGENTS = 4
 LOCAL_UPDATES = (2, 3, 0, 2)
-PATTERN = {PARAMETERS: (5,), "shared": (2, 3)}
+SHAPES = {PARAMETERS: (5,), "shared": (2, 3)}
 
 
 def start_of(agent: int, period: int = 5) -> np.ndarray:
@@ -17,10 +16,12 @@ def start_of(agent: int, period: int = 5) -> np.ndarray:
     return np.full(5, period + agent / 8, np.float32)
 
 
-def expected(**changes: Any) -> Expected:
+def expected(**changes: Any) -> ExpectedUploads:
     """Attempt 0 of period 5, with everybody present."""
     bases = tuple(base_of(agent, changes.get("period", 5)) for agent in range(AGENTS))
-    usual = Expected("a run", 5, 0, frozenset(range(AGENTS)), bases, LOCAL_UPDATES, dict(PATTERN))
+    usual = ExpectedUploads(
+        "a run", 5, 0, frozenset(range(AGENTS)), bases, LOCAL_UPDATES, dict(SHAPES)
+    )
     return usual._replace(**changes)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fmarl.cluster import head_watch as head
-from fmarl.cluster.head_watch import ClusterLost
+from fmarl.cluster import connect as head
+from fmarl.cluster.connect import ClusterLost
 from fmarl.cluster.hosts import Answer, Host
 from fmarl.errors import BadInput
 from fmarl.launch import core_pool
@@ -41,7 +41,7 @@ def network(monkeypatch) -> Network:
     for part, name in (
         (core_pool, "SCAN_SECONDS"),
         (core_pool, "ANSWER_SECONDS"),
-        (head, "LOOK_SECONDS"),
+        (head, "CHECK_SECONDS"),
         (head, "HEAD_SECONDS"),
     ):
         monkeypatch.setattr(part, name, 0.0)

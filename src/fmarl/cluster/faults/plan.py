@@ -1,4 +1,4 @@
-"""What is made to go wrong on purpose, as data: in which period, where, to whom.
+"""The faults of a run as data: what goes wrong, in which period, where, to which process.
 
 A plan is a TOML or JSON file with a list of faults:
 
@@ -9,19 +9,18 @@ A plan is a TOML or JSON file with a list of faults:
     slot = 7             # within the period; without it, at the period's start
     exchange = 1         # round of mixing in that slot
     attempt = 0          # of the period (0 if not given), or "every"
-    point = "mid-collect"   # of the virtual agent and the conductor, which know no slots
+    point = "mid-collect"   # of the virtual agent and the driver (`conductor`), which know no slots
 
 Faults fire at steps of the run, never by the clock, so a plan gives the same run every time. A plan
-is plain data, sent to whoever has to fail; the file's mistakes are found before anything starts.
+is plain data, sent to the process that has to fail; mistakes are found before anything starts.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fmarl.errors import require
 
 PERIOD, STEP, SIMULATOR, UPLOAD = "period", "step", "simulator", "upload"
-"""What a word is about: a whole period, a step of it, a world's simulator, what is sent last."""
+"""What a word is about: a whole period, a step of it, a world's simulator, an upload."""
 
 WORDS = {
     "away": PERIOD,  # it does not take part: τ_i = 0. The oracle of the others, on every engine
@@ -56,7 +55,7 @@ PLACES = {
     SIMULATOR: {"world": ("attempt", "slot")},
     UPLOAD: {"agent": ("attempt",)},
 }
-"""Who can be struck by which words, and what says where in the period."""
+"""Which targets a word can have, and what says where in the period."""
 POINTS = ("before-collect", "mid-collect", "after-aggregate")
 """Steps of the end of a period."""
 
@@ -93,23 +92,12 @@ class FaultPlan(NamedTuple):
     faults: tuple[Fault, ...] = ()
     source: str = "faults"
 
-    def of_agent(self, agent: int) -> tuple[Fault, ...]:
-        """Faults of one agent."""
-        return tuple(fault for fault in self.faults if fault.agent == agent)
+    def of(self, **target: Any) -> "FaultPlan":
+        """Faults of one process: `agent=3`, `world=0`, `virtual=True` or `conductor=True`."""
+        [(name, value)] = target.items()
+        return FaultPlan(tuple(one for one in self.faults if getattr(one, name) == value))
 
-    def of_world(self, world: int) -> tuple[Fault, ...]:
-        """Faults of one world."""
-        return tuple(fault for fault in self.faults if fault.world == world)
-
-    def of_virtual(self) -> tuple[Fault, ...]:
-        """Faults of the virtual agent."""
-        return tuple(fault for fault in self.faults if fault.virtual)
-
-    def of_conductor(self) -> tuple[Fault, ...]:
-        """Faults of the process that conducts the run."""
-        return tuple(fault for fault in self.faults if fault.conductor)
-
-    def away(self, period: int) -> frozenset[int]:
+    def absent(self, period: int) -> frozenset[int]:
         """Agents that do not take part in a period."""
         return frozenset(
             fault.agent
@@ -132,33 +120,6 @@ class FaultPlan(NamedTuple):
                     f"{num_agents - 1} at the most",
                     "Let one take part.",
                 )
-
-
-def find(
-    faults: Iterable[Fault],
-    *,
-    period: int,
-    attempt: int = 0,
-    slot: int | None = None,
-    exchange: int | None = None,
-    point: str | None = None,
-) -> list[Fault]:
-    """Faults that fire at exactly this step of this attempt.
-
-    The period's start and its upload are both steps without a slot; `Fault.about` tells them apart.
-
-    >>> plan = [Fault("kill", period=5, agent=3, slot=7), Fault("nan", period=5, agent=3)]
-    >>> [fault.do for fault in find(plan, period=5, slot=7)], find(plan, period=5, attempt=1)
-    (['kill'], [])
-    """
-    step = (slot, exchange, point)
-    return [
-        fault
-        for fault in faults
-        if fault.period == period
-        and fault.attempt in (None, attempt)
-        and (fault.slot, fault.exchange, fault.point) == step
-    ]
 
 
 def claimed(do: str) -> int | float:

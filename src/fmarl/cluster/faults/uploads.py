@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fmarl.cluster.faults.plan import Fault, claimed
-from fmarl.cluster.upload import PARAMETERS, Upload, digest_of
+from fmarl.cluster.inbox import PARAMETERS, Upload, digest_of
 
 
 def tampered(upload: Upload, fault: Fault, previous: Upload | None = None) -> list[Upload]:
@@ -19,10 +19,10 @@ def tampered(upload: Upload, fault: Fault, previous: Upload | None = None) -> li
     about what is sent leave it as it is.
     """
     if fault.word in ROWS:
-        return [_filled(upload, {PARAMETERS: ROWS[fault.word](upload.arrays[PARAMETERS])})]
+        return [_with_arrays(upload, {PARAMETERS: ROWS[fault.word](upload.arrays[PARAMETERS])})]
     match fault.word:
         case "extra-key":
-            return [_filled(upload, {"more": np.zeros(1, np.float32)})]
+            return [_with_arrays(upload, {"more": np.zeros(1, np.float32)})]
         case "missing-key":
             others = {name: array for name, array in upload.arrays.items() if name != PARAMETERS}
             return [upload._replace(arrays=others, digest=digest_of(others))]
@@ -41,7 +41,7 @@ def tampered(upload: Upload, fault: Fault, previous: Upload | None = None) -> li
             return [upload]
 
 
-def _filled(upload: Upload, arrays: dict[str, np.ndarray]) -> Upload:
+def _with_arrays(upload: Upload, arrays: dict[str, np.ndarray]) -> Upload:
     """The upload with these arrays in place of, or beside, its own."""
     both = {**upload.arrays, **arrays}
     return upload._replace(arrays=both, digest=digest_of(both))

@@ -27,25 +27,25 @@ class Sample(NamedTuple):
     files: int
 
 
-class Watch:
-    """Looks at the processes of a run each time that it has lived some periods. A listener."""
+class ProcessMonitor:
+    """Samples the processes of a run every few periods. A listener of `resume`."""
 
     def __init__(self, folder: Path) -> None:
         self._events = RunFolder(folder).events
-        self._pids = {"conductor": "self"}
+        self._pids = {"driver": "self"}
         self._read_to = 0
         self.samples: list[Sample] = []
         self.gradient_norm = 0.0
 
     def __call__(self, line: dict[str, Any]) -> None:
-        """Hear a line of metrics."""
+        """Called with each line of metrics."""
         self.gradient_norm = line.get("gradient_norm", 0.0)
         period, slot = divmod(line["update_count"], SYNC_PERIOD)
         if slot == 0 and period % SAMPLE_PERIODS == 0:
-            self._hear_events()
+            self._read_events()
             self.samples += [_sample(who, pid, period) for who, pid in self._pids.items()]
 
-    def _hear_events(self) -> None:
+    def _read_events(self) -> None:
         lines = read_lines(self._events, self._read_to)
         self._read_to = lines.position
         for event in lines.records:
@@ -68,7 +68,7 @@ def _sample(who: str, pid: str, period: int) -> Sample:
     return Sample(who, int(status["Pid"]), period, mebibytes, len(list((home / "fd").iterdir())))
 
 
-class Life(NamedTuple):
+class ProcessTrend(NamedTuple):
     """A process that lived long, after its warm-up."""
 
     who: str
@@ -81,22 +81,22 @@ class Life(NamedTuple):
     """Early and late."""
 
 
-def lives(samples: Sequence[Sample]) -> list[Life]:
+def trends(samples: Sequence[Sample]) -> list[ProcessTrend]:
     """The processes of which there are samples enough."""
     found = []
     for process in dict.fromkeys((sample.who, sample.pid) for sample in samples):
         own = [sample for sample in samples if (sample.who, sample.pid) == process]
-        grown = [one for one in own if one.period >= own[0].period + WARM_UP_PERIODS]
-        if len(grown) >= LEAST_SAMPLES:
-            found.append(_life(grown))
+        settled = [one for one in own if one.period >= own[0].period + WARM_UP_PERIODS]
+        if len(settled) >= LEAST_SAMPLES:
+            found.append(_trend(settled))
     return found
 
 
-def _life(samples: Sequence[Sample]) -> Life:
+def _trend(samples: Sequence[Sample]) -> ProcessTrend:
     at, held = ([getattr(one, name) for one in samples] for name in ("period", "mebibytes"))
     files = [sample.files for sample in samples]
     quarter = len(files) // 4
-    return Life(
+    return ProcessTrend(
         who=samples[0].who,
         periods=at[-1] - at[0],
         mebibytes=held[-1],

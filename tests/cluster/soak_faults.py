@@ -9,19 +9,19 @@ from fmarl.cluster.faults.plan import POINTS, Fault
 
 AGENTS, ROUNDS = 4, 2
 PERIODS_PER_FAULT = 20
-"""Of each of the two sorts: processes that are killed, and uploads that are of no use."""
+"""Of each of the two kinds: processes that are killed, and bad uploads."""
 KILLING_SHARE = 0.7
 """Of the run, in which processes are killed; in the rest all grow old enough to be measured."""
 
 Draw = Callable[[Random, int], Sequence[Fault]]
 
 
-class Sort(NamedTuple):
+class FaultKind(NamedTuple):
     """A way to go wrong."""
 
     name: str
-    sign: str
-    """The code of the event that tells of it."""
+    code: str
+    """Of the event that it causes."""
     draw: Draw
     """The faults of one period."""
 
@@ -67,20 +67,20 @@ def _mortal(draw: Random) -> int:
 
 
 KILLS = (
-    Sort("agent killed in a slot", "AGENT_LOST", _killed_in_a_slot),
-    Sort("world killed", "WORLD_LOST", _world_killed),
-    Sort("virtual agent killed", "VIRTUAL_LOST", _virtual_killed),
-    Sort("agent killed after its upload", "AGENT_REVIVED", _killed_after_upload),
-    Sort("agent killed in an exchange", "AGENT_LOST", _killed_in_an_exchange),
-    Sort("two agents killed in a period", "AGENT_LOST", _two_killed),
+    FaultKind("agent killed in a slot", "AGENT_LOST", _killed_in_a_slot),
+    FaultKind("world killed", "WORLD_LOST", _world_killed),
+    FaultKind("virtual agent killed", "VIRTUAL_LOST", _virtual_killed),
+    FaultKind("agent killed after its upload", "AGENT_REVIVED", _killed_after_upload),
+    FaultKind("agent killed in an exchange", "AGENT_LOST", _killed_in_an_exchange),
+    FaultKind("two agents killed in a period", "AGENT_LOST", _two_killed),
 )
-USELESS = (
-    Sort("NaN uploaded", "NONFINITE", _sent("nan")),
-    Sort("uploaded twice", "DUPLICATE", _sent("duplicate")),
-    Sort("float64 uploaded", "BAD_PAYLOAD", _sent("float64")),
-    Sort("last upload sent again", "STALE", _sent("stale")),
+BAD_UPLOADS = (
+    FaultKind("NaN uploaded", "NONFINITE", _sent("nan")),
+    FaultKind("uploaded twice", "DUPLICATE", _sent("duplicate")),
+    FaultKind("float64 uploaded", "BAD_PAYLOAD", _sent("float64")),
+    FaultKind("last upload sent again", "STALE", _sent("stale")),
 )
-TELLING = {sort.sign for sort in (*KILLS, *USELESS)} | {
+COUNTED_CODES = {kind.code for kind in (*KILLS, *BAD_UPLOADS)} | {
     "AGENT_LATE",
     "AGENT_QUARANTINED",
     "PERIOD_ABANDONED",
@@ -89,10 +89,10 @@ TELLING = {sort.sign for sort in (*KILLS, *USELESS)} | {
 """Codes that are to be among the events as often as planned; some never."""
 
 
-def drawn(periods: int, seed: int) -> list[tuple[Sort, Sequence[Fault]]]:
+def draw_faults(periods: int, seed: int) -> list[tuple[FaultKind, Sequence[Fault]]]:
     """What goes wrong in a run, in order.
 
-    Every other period is spared: nobody sends three useless uploads in a row, for which it would be
+    Every other period is spared: nobody sends three bad uploads in a row, for which it would be
     out, and who is killed after an upload meets no other fault as it comes back.
     """
     draw, count = Random(seed), max(periods // PERIODS_PER_FAULT, 1)
@@ -100,10 +100,10 @@ def drawn(periods: int, seed: int) -> list[tuple[Sort, Sequence[Fault]]]:
     others = sorted(set(range(1, periods - 1, 2)).difference(kill_at))
     pairs = [
         *zip(kill_at, _in_turn(KILLS, count), strict=True),
-        *zip(draw.sample(others, count), _in_turn(USELESS, count), strict=True),
+        *zip(draw.sample(others, count), _in_turn(BAD_UPLOADS, count), strict=True),
     ]
-    return [(sort, sort.draw(draw, period)) for period, sort in sorted(pairs)]
+    return [(kind, kind.draw(draw, period)) for period, kind in sorted(pairs)]
 
 
-def _in_turn(sorts: Sequence[Sort], count: int) -> list[Sort]:
-    return [sorts[number % len(sorts)] for number in range(count)]
+def _in_turn(kinds: Sequence[FaultKind], count: int) -> list[FaultKind]:
+    return [kinds[number % len(kinds)] for number in range(count)]
