@@ -3,17 +3,15 @@
 Prints ratios measured in this one run, because the machines are shared. Run: make bench
 """
 
-import time
-from collections.abc import Callable
-
 import numpy as np
+from _figures import parser, seconds
 
 from fmarl.theory import Plan, Problem, exponential_decay, resource_cost
 from fmarl.theory.catalogue import BOUNDS
 from fmarl.topology import constant_weights, graph_from_text
 
-SETTINGS = 100_000
-ALONE = 300
+SETTINGS, ALONE = 100_000, 300
+SMOKE_SETTINGS, SMOKE_ALONE = 500, 3
 
 
 def evaluate_all(problem: Problem, plan: Plan) -> None:
@@ -60,23 +58,18 @@ def one(problem: Problem, plan: Plan, index: int) -> tuple[Problem, Plan]:
     )
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Time of one call, after the plan's cached parts have been made afresh by the caller."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def main() -> None:
     """Print the times per setting and their ratio."""
+    smoke = parser(__doc__ or "").parse_args().smoke
+    count, few = (SMOKE_SETTINGS, SMOKE_ALONE) if smoke else (SETTINGS, ALONE)
     for mixed in (False, True):
-        problem, plan = settings(SETTINGS, mixed)
-        together = seconds(lambda p=problem, q=plan: evaluate_all(p, q)) / SETTINGS
-        alone = [one(problem, plan, index) for index in range(ALONE)]
-        apart = seconds(lambda pairs=alone: [evaluate_all(*pair) for pair in pairs]) / ALONE
+        problem, plan = settings(count, mixed)
+        together = seconds(lambda p=problem, q=plan: evaluate_all(p, q)) / count
+        alone = [one(problem, plan, index) for index in range(few)]
+        apart = seconds(lambda pairs=alone: [evaluate_all(*pair) for pair in pairs]) / few
         name = "with mixing" if mixed else "without mixing"
         print(
-            f"{name}: {SETTINGS} settings in {together * SETTINGS:.2f} s; "
+            f"{name}: {count} settings in {together * count:.2f} s; "
             f"alone : together = {apart / together:.0f} : 1 per setting"
         )
 

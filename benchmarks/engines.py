@@ -13,7 +13,7 @@ there are cores, so it may be more than the period took.
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from _figures import in_turns, parser
 
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # Ray would write between our lines
 import ray
@@ -41,14 +42,26 @@ from fmarl.engine.train import Training
 from fmarl.federation.recipes import MethodConfig
 from fmarl.federation.update import neighbours
 
-AGENTS = 7
-WARM_UP, TURNS = 10, 100
-"""Round trips."""
 GOAL = 1.5
-TOY_SIZES = {7: (1, 20), 70: (10, 5), 350: (50, 2)}
-"""Agents in all: those that share a process, and periods that are measured."""
-ROAD_PERIODS = 3
 RUN_ID = "benchmark"
+
+
+class Sizes(NamedTuple):
+    """How much is measured."""
+
+    agents: int
+    """Of the round trips."""
+    warm_up: int
+    turns: int
+    toys: dict[int, tuple[int, int]]
+    """Agents in all: those that share a process, and periods that are measured."""
+    road_agents: int
+    """Those that share a process."""
+    road_periods: int
+
+
+SIZES = Sizes(7, 10, 100, {7: (1, 20), 70: (10, 5), 350: (50, 2)}, 1, 3)
+SMOKE = Sizes(3, 1, 1, {3: (3, 1)}, 7, 1)
 
 
 def toy(agents: int) -> Experiment:
@@ -73,21 +86,22 @@ def road(**together: Any) -> Experiment:
 class Ours:
     """Agents and the virtual agent as the engine starts them, without a world."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, agents: int) -> None:
         with experiment.maker.make() as world:
             spec = world.spec
+        self.agents = range(agents)
         context = RunContext(RUN_ID, describe_experiment(experiment), spec, own_code())
         self._pool = ActorPool(context, ClusterSettings())
-        self._pool.num_agents = AGENTS
-        Membership(self._pool, AGENTS, ClusterSettings())
+        self._pool.num_agents = agents
+        Membership(self._pool, agents, ClusterSettings())
         self._schedule = Schedule(experiment, spec)
-        program = make_program(experiment.make_algorithm(spec), AGENTS)
+        program = make_program(experiment.make_algorithm(spec), agents)
         state = program.init(self._schedule.method, learning_keys(experiment.seed)[1])
         self._committed = CommittedState(program, EngineState(state, []))
         self._attempt = AttemptId(0, 0)
         self._arrays = self._committed.starts([0], shared=True)[0]
-        self.acting = self._pool.fetch([self._load_state(agent) for agent in range(AGENTS)])[0]
-        self._steps = [self._arrays[PARAMETERS]] * AGENTS
+        self.acting = self._pool.fetch([self._load_state(agent) for agent in self.agents])[0]
+        self._steps = [self._arrays[PARAMETERS]] * agents
 
     def end_period(self) -> tuple[FinalState, list[Arrays]]:
         """Upload, average, and begin the next period; everything that the driver does then."""
@@ -95,7 +109,7 @@ class Ours:
         given = (self._attempt, end, True)
         called = [
             self._pool.call_agent(agent, "upload_state", given, None, returns=2)
-            for agent in range(AGENTS)
+            for agent in self.agents
         ]
         final = self._pool.fetch([own for _, own in called])
         uploads = [upload for upload, _ in called]
@@ -105,14 +119,14 @@ class Ours:
         states = {agent: own.state for agent, own in enumerate(final)}
         self._committed.commit(end, states, result, [])
         self._attempt = AttemptId(self._attempt.period + 1, 0)
-        self._pool.fetch([self._begin_period(agent) for agent in range(AGENTS)])
+        self._pool.fetch([self._begin_period(agent) for agent in self.agents])
         return final[0], result.averages
 
     def exchange(self) -> None:
         """One round in which every agent mixes in what its two neighbours found."""
         method, count = self._schedule.method, self._committed.update_count
         steps = []
-        for agent in range(AGENTS):
+        for agent in self.agents:
             whose = neighbours(method.mixing[0, agent], agent)
             rows = [self._steps[other] for other in whose]
             given = (self._attempt, count, 0, False, False)
@@ -138,7 +152,7 @@ class Ours:
             run_id=RUN_ID,
             period=self._attempt.period,
             attempt=self._attempt.attempt,
-            present=frozenset(range(AGENTS)),
+            present=frozenset(self.agents),
             bases=self._committed.bases(),
             local_updates=tuple(turns[self._attempt.period % len(turns)].tolist()),
             shapes={name: row.shape for name, row in self._arrays.items()},
@@ -165,9 +179,9 @@ class Bare:
         step, own = _as_large(final.state.row), _as_large(final)
         answers = {"end": (average, own), "begin": _as_large(ours.acting), "mix": (step, None)}
         actor: Any = ray.remote(num_cpus=0)(Answer)
-        self._agents = [actor.remote(**answers) for _ in range(AGENTS)]
-        self._virtual = actor.remote(collect=[average.copy() for _ in range(AGENTS)])
-        self._steps: list[Any] = [step] * AGENTS
+        self._agents = [actor.remote(**answers) for _ in ours.agents]
+        self._virtual = actor.remote(collect=[average.copy() for _ in ours.agents])
+        self._steps: list[Any] = [step] * len(ours.agents)
 
     def end_period(self) -> None:
         """Two messages up, one down, for each agent."""
@@ -181,7 +195,7 @@ class Bare:
         """Each agent's array to two others."""
         steps = []
         for number, agent in enumerate(self._agents):
-            rows = [self._steps[(number + off) % AGENTS] for off in (-1, 0, 1)]
+            rows = [self._steps[(number + off) % len(self._agents)] for off in (-1, 0, 1)]
             steps.append(agent.answer.options(num_returns=2).remote("mix", *rows)[0])
         wait_for(steps)
         self._steps = steps
@@ -203,32 +217,21 @@ def _as_large(tree: Any) -> np.ndarray:
     return np.zeros(size // 4, np.float32)
 
 
-def show_round_trips() -> None:
+def show_round_trips(agents: int, warm_up: int, turns: int) -> None:
     """Our messages beside as many bare ones."""
-    ours = Ours(toy(AGENTS))
+    ours = Ours(toy(agents), agents)
     bare = Bare(ours)
-    print(f"round trips of {AGENTS} agents, ms, medians of {TURNS} turns each")
+    print(f"round trips of {agents} agents, ms, medians of {turns} turns each")
     print(f"{'':28}{'ours':>8}{'bare':>8}{'ratio':>8}")
     try:
         for name in ("end_period", "exchange"):
             pair = getattr(ours, name), getattr(bare, name)
-            mine, theirs = in_turns(*pair)
+            mine, theirs = in_turns(*pair, turns, warm_up)
             shown = f"{1e3 * mine:8.2f}{1e3 * theirs:8.2f}{mine / theirs:8.2f}"
             print(f"  {name.replace('_', ' '):26}{shown}  (at most {GOAL:g} wanted)")
     finally:
         ours.close()
         bare.close()
-
-
-def in_turns(one: Callable[[], Any], other: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds that each takes, in the median."""
-    taken: tuple[list[float], list[float]] = ([], [])
-    for _ in range(WARM_UP + TURNS):
-        for act, times in zip((one, other), taken, strict=True):
-            begun = time.perf_counter()
-            act()
-            times.append(time.perf_counter() - begun)
-    return median(taken[0][WARM_UP:]), median(taken[1][WARM_UP:])
 
 
 class Spent(NamedTuple):
@@ -239,23 +242,23 @@ class Spent(NamedTuple):
 
 
 PARTS = ("agents", "world", "virtual", "here", "Ray")
-"""Who uses CPU; `here` is this process: it learns for all agents, or conducts."""
+"""Who uses CPU; `here` is this process: it learns for all agents, or drives the actors."""
 
 
 def show_periods(name: str, experiment: Experiment, per_actor: int, periods: int) -> None:
     """Periods in one process and on the cluster, in turns."""
     settings = ClusterSettings(agents_per_actor=per_actor)
-    on_ray = partial(RayEngine, settings=settings, run_id=RUN_ID)
+    on_ray = partial(RayEngine, settings=settings)
     here, rays = os.getpid(), children(os.getpid())
-    with Training(experiment) as alone, Training(experiment, on_ray) as together:
+    with Training(experiment) as alone, Training(experiment, on_ray, RUN_ID) as together:
         sides = (
             (alone, {"here": [here], "world": [*children(here) - rays]}),
             (together, {"here": [here], "Ray": [*rays], **actors(together)}),
         )
         spent: list[list[Spent]] = [[], []]
         for _ in range(1 + periods):
-            for (session, processes), found in zip(sides, spent, strict=True):
-                found.append(period_of(session, processes))
+            for (training, processes), found in zip(sides, spent, strict=True):
+                found.append(period_of(training, processes))
         same = alone.digest() == together.digest()
         units = alone.schedule.sync_period * alone.schedule.method.num_agents
     one, other = (middle(found[1:]) for found in spent)
@@ -265,10 +268,10 @@ def show_periods(name: str, experiment: Experiment, per_actor: int, periods: int
     print(f"    on Ray to in process: {other.wall / one.wall:.2f}; {bits}")
 
 
-def actors(session: Training) -> dict[str, list[int]]:
-    """Processes of a session on the cluster, by part; a world has one of its own."""
+def actors(training: Training) -> dict[str, list[int]]:
+    """Processes of a run on the cluster, by part; a world has one of its own."""
     found: dict[str, list[int]] = {"agents": [], "world": [], "virtual": []}
-    for event in session.engine.events():
+    for event in training.engine.events():
         [part] = found.keys() & event.keys()
         found[part] += [event["pid"], *children(event["pid"])]
     return found
@@ -286,13 +289,13 @@ def show(name: str, spent: Spent, units: int) -> None:
     print(f"  {name:34}{spent.wall:10.0f}{1e3 * spent.wall / units:13.0f}{cpu}")
 
 
-def period_of(session: Training, processes: dict[str, list[int]]) -> Spent:
-    """Live through one period."""
-    end = session.schedule.period_end(session.update_count)
+def period_of(training: Training, processes: dict[str, list[int]]) -> Spent:
+    """Train for one period."""
+    end = training.schedule.period_end(training.update_count)
     before = {part: cpu_seconds(pids) for part, pids in processes.items()}
     begun = time.perf_counter()
-    while session.update_count < end:
-        list(session.advance())
+    while training.update_count < end:
+        list(training.advance())
     wall = time.perf_counter() - begun
     cpu = {part: 1e3 * (cpu_seconds(pids) - before[part]) for part, pids in processes.items()}
     return Spent(1e3 * wall, cpu)
@@ -311,15 +314,16 @@ def children(pid: int) -> set[int]:
 
 def main() -> None:
     """Measure and print."""
+    sizes = SMOKE if parser(__doc__ or "").parse_args().smoke else SIZES
     with joined(None):
-        show_round_trips()
+        show_round_trips(sizes.agents, sizes.warm_up, sizes.turns)
         print(f"\n{'periods, medians':36}{'ms':>10}{'µs per agent':>13}   CPU ms")
         print(f"{'':36}{'':10}{'and slot':>13}" + "".join(f"{part:>9}" for part in PARTS))
-        for agents, (per_actor, periods) in TOY_SIZES.items():
+        for agents, (per_actor, periods) in sizes.toys.items():
             show_periods(f"{agents} agents, {per_actor} a process", toy(agents), per_actor, periods)
         for method in ({}, {"method": "consensus", "graph": "ring"}):
             name = f"Figure Eight, {method.get('method', 'periodic')}"
-            show_periods(name, road(**method), 1, ROAD_PERIODS)
+            show_periods(name, road(**method), sizes.road_agents, sizes.road_periods)
 
 
 if __name__ == "__main__":

@@ -14,22 +14,24 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-AGENTS = (1_000, 3_000, 10_000)
-WORLDS = 10
-PERIODS = 12
+from _figures import parser, ratio
+
+AGENTS, PERIODS = (1_000, 3_000, 10_000), 12
+SMOKE_AGENTS, SMOKE_PERIODS = (4, 8, 12), 4
+WORLDS, SMOKE_WORLDS = 10, 2
 FIRST = 2
 """Periods in which programs are compiled and workers warm up: not counted."""
 
 
-def one_size(num_agents: int, periods: int) -> dict[str, float]:
+def one_size(num_agents: int, num_worlds: int, periods: int) -> dict[str, float]:
     """What a period costs among so many agents; run in a process of its own."""
     import fmarl
     from fmarl.algorithms.agent_config import AgentConfig
 
     experiment = fmarl.Experiment(
         world="toy-quadratic",
-        set=(f"num_agents={num_agents // WORLDS}", "targets=0.5", "epoch_steps=20"),
-        num_worlds=WORLDS,
+        set=(f"num_agents={num_agents // num_worlds}", "targets=0.5", "epoch_steps=20"),
+        num_worlds=num_worlds,
         together=fmarl.MethodConfig(sync_period=2, hierarchy=5, learning_rate=1e-2),
         agent=AgentConfig(hidden=(16, 16)),
         num_epochs=periods,
@@ -58,30 +60,45 @@ def _peak_mib() -> float:
     return int(peak) / 1024
 
 
-def main() -> None:
-    """Measure every size in its own process, one after another, and print."""
-    found: dict[int, dict[str, float]] = {}
-    # The first time pays for what is compiled.
-    for agents, periods in (*((m, FIRST + 2) for m in AGENTS), *((m, PERIODS) for m in AGENTS)):
-        words = [sys.executable, __file__, str(agents), str(periods)]
-        found[agents] = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout)
-    few, some, many = AGENTS
+def measured(*size: int) -> dict[str, float]:
+    """What a size costs, in a process of its own."""
+    command = [sys.executable, __file__, "--size", *map(str, size)]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def show(found: dict[int, dict[str, float]]) -> None:
+    """Print what each size costs, and how cost grows."""
+    few, some, many = found
     print("agents   period ms   learner's CPU ms   peak MiB   µs per agent and period")
     for agents, figures in found.items():
         wall, cpu, peak = figures["wall_ms"], figures["cpu_ms"], figures["peak_mib"]
         print(f"{agents:6} {wall:11.1f} {cpu:18.1f} {peak:10.0f} {1e3 * wall / agents:25.1f}")
     for name in ("wall_ms", "cpu_ms"):
-        ratio = found[many][name] / many / (found[few][name] / few)
-        print(f"{name} per agent, {many:,} to {few:,} agents: {ratio:.2f} (1 is linear)")
-    memory = {agents: figures["peak_mib"] for agents, figures in found.items()}
+        growth = ratio(found[many][name] / many, found[few][name] / few)
+        print(f"{name} per agent, {many:,} to {few:,} agents: {growth:.2f} (1 is linear)")
+    memory = {agents: 1024 * figures["peak_mib"] for agents, figures in found.items()}
     early, late = (memory[some] - memory[few]) / (some - few), (memory[many] - memory[some])
     late /= many - some
-    print(f"memory per further agent, KiB: {1024 * early:.1f}, then {1024 * late:.1f}: ", end="")
-    print(f"ratio {late / early:.2f} (1 is linear)")
+    print(f"memory per further agent, KiB: {early:.1f}, then {late:.1f}: ", end="")
+    print(f"ratio {ratio(late, early):.2f} (1 is linear)")
+
+
+def main() -> None:
+    """Measure every size in its own process, one after another, and print."""
+    words = parser(__doc__ or "")
+    words.add_argument("--size", type=int, nargs=3, help="AGENTS WORLDS PERIODS, as JSON")
+    options = words.parse_args()
+    if options.size:
+        print(json.dumps(one_size(*options.size)))
+        return
+    if options.smoke:
+        sizes = SMOKE_AGENTS
+        show({agents: measured(agents, SMOKE_WORLDS, SMOKE_PERIODS) for agents in sizes})
+        return
+    for agents in AGENTS:  # the first time pays for what is compiled
+        measured(agents, WORLDS, FIRST + 2)
+    show({agents: measured(agents, WORLDS, PERIODS) for agents in AGENTS})
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(json.dumps(one_size(*map(int, sys.argv[1:]))))
-    else:
-        main()
+    main()

@@ -2,25 +2,28 @@
 
 import subprocess
 import sys
-import time
+
+from _figures import parser, seconds
 
 REPEATS = 7
 
 
-def fastest(code: str) -> float:
+def fastest(code: str, repeats: int) -> float:
     """Shortest of several fresh interpreters, which is the one least disturbed by others."""
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True)
-        times.append(time.perf_counter() - start)
-    return min(times)
+    command = [sys.executable, "-c", code]
+    return min(seconds(lambda: subprocess.run(command, check=True)) for _ in range(repeats))
 
 
-if __name__ == "__main__":
-    floor = fastest("import numpy")
+def main() -> None:
+    """Print each package's time and its ratio to NumPy's."""
+    repeats = 1 if parser(__doc__ or "").parse_args().smoke else REPEATS
+    floor = fastest("import numpy", repeats)
     for package in ("fmarl.theory", "fmarl.topology"):
-        taken = fastest(f"import {package}")
+        taken = fastest(f"import {package}", repeats)
         print(
             f"import {package}: {taken:.3f} s, {taken / floor:.2f} × import numpy ({floor:.3f} s)"
         )
+
+
+if __name__ == "__main__":
+    main()

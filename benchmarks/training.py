@@ -12,6 +12,7 @@ seconds wherever both sides do the same work; `--json` prints one object.
 """
 
 import argparse
+import importlib.util
 import json
 import math
 import os
@@ -25,59 +26,114 @@ from pathlib import Path
 from queue import SimpleQueue
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
-from peers.environments import PEERS, python_of
-from peers.turns import answer, cpu_seconds, running
+from _figures import Figures, Goal, parser, show, show_json
+from peers.environments import python_of
+from peers.scripts import answer, cpu_seconds, running
 
 from fmarl.engine.experiment import Experiment
 from fmarl.records.run_description import installed_versions
 from fmarl.reproduce import paper
 
-Figures = dict[str, float]
-
 CORES = sorted(os.sched_getaffinity(0))[:2]
-EPOCHS = 20
-"""Of a run that stands for one of 500."""
 SLOTS = paper.NUM_EPOCHS * paper.EPOCH_STEPS // paper.STEPS_PER_UPDATE
 TESTS = paper.NUM_EPOCHS // Experiment().test_every + 1
 """Of a whole run: every few epochs, and before the first."""
-TOY_SLOTS = {7: 60, 70: 12, 700: 3}
-"""How many slots are measured of so many agents."""
-ROUNDS, TURN_SLOTS = 5, 5
-OURS = [sys.executable, "ours.py", "turns"]
-
-MOST, LEAST = "at most", "at least"
-TARGETS = {
-    "total_to_simulation": (MOST, 1.6),
-    "stable_baselines3_to_fmarl": (LEAST, 40),
-    "rllib_to_fmarl": (LEAST, 40),
-    "cost_per_transition_700_to_7_agents": (MOST, 1),
-    "learners_cost_per_transition_700_to_7_agents": (MOST, 1),
+OURS = [sys.executable, "fmarl_slots.py", "turns"]
+GOALS = {
+    "total_to_simulation": Goal("at most", 1.6),
+    "stable_baselines3_to_fmarl": Goal("at least", 40),
+    "rllib_to_fmarl": Goal("at least", 40),
+    "cost_per_transition_700_to_7_agents": Goal("at most", 1),
+    "learners_cost_per_transition_700_to_7_agents": Goal("at most", 1),
 }
-"""Figures that somebody has set a goal for."""
+
+
+class Sizes(NamedTuple):
+    """How much is measured."""
+
+    epochs: int
+    """Of a run that stands for one of 500."""
+    settings: dict[str, Any]
+    """Of every run, beside the paper's."""
+    rounds: int
+    turn_slots: int
+    toy_steps: int
+    """Of a slot."""
+    toy_slots: dict[int, int]
+    """How many slots are measured of so many agents."""
+
+
+SIZES = Sizes(
+    epochs=20,
+    settings={},
+    rounds=5,
+    turn_slots=5,
+    toy_steps=250,
+    toy_slots={7: 60, 70: 12, 700: 3},
+)
+SMOKE = Sizes(
+    epochs=2,
+    settings={"test_repetitions": 1, "test_every": 1, "baseline": False},
+    rounds=1,
+    turn_slots=1,
+    toy_steps=5,
+    toy_slots={7: 1, 70: 1, 700: 1},
+)
+
+
+class Peer(NamedTuple):
+    """Somebody else's learner, and what it takes to run it."""
+
+    script: str
+    """In the folder `peers`."""
+    environment: str
+    package: str
+    """What it imports, beside torch."""
+    differs: str
+    """In what it does not do the same as we do."""
+
+
+PEERS = {
+    "stable_baselines3": Peer(
+        "sb3_slots.py",
+        "learners",
+        "stable_baselines3",
+        "agents never average; the critic is asked while acting, not afterwards for a whole slot",
+    ),
+    "rllib": Peer(
+        "rllib_slots.py",
+        "rllib",
+        "ray",
+        "agents never average; four steps on 250 rows drawn from a slot and one row added to each "
+        "episode, not on whole slots; Ray's own processes beside the learner's are not counted",
+    ),
+}
 
 
 def measured(*words: str, cores: Collection[int] = CORES[:1]) -> Figures:
-    """What a new process of ours finds (peers/ours.py)."""
-    return answer([sys.executable, "ours.py", *words], cores)
+    """What a new process of ours finds (peers/fmarl_slots.py)."""
+    return answer([sys.executable, "fmarl_slots.py", *words], cores)
 
 
-def trained(cores: Collection[int] = CORES[:1], **settings: Any) -> Figures:
+def trained(sizes: Sizes, cores: Collection[int] = CORES[:1], **settings: Any) -> Figures:
     """What a run costs whose settings are the paper's but for these.
 
     It keeps no samples: eight in so few epochs would be far more than eight in 500.
     """
-    return measured("run", json.dumps({"sample_slots": 0, **settings}), cores=cores)
+    chosen = {"sample_slots": 0, **sizes.settings, **settings}
+    return measured("run", json.dumps(chosen), cores=cores)
 
 
-def one_run() -> Figures:
+def one_run(sizes: Sizes) -> Figures:
     """The paper's run on one core: what it costs beside what its simulations cost.
 
     What is scaled says what a run of 500 epochs would give, in which tests are simulations too.
     """
-    cold, warm = trained(num_epochs=EPOCHS), trained(num_epochs=2, test_every=0)
-    ours, bare = in_turns(OURS, [sys.executable, "ours.py", "bare"])
+    cold = trained(sizes, num_epochs=sizes.epochs)
+    warm = trained(sizes, num_epochs=2, test_every=0)
+    ours, bare = in_turns(sizes, OURS, [sys.executable, "fmarl_slots.py", "bare"])
     worker, test = cold["slot_worker_cpu_ms"], cold["test_worker_cpu_ms"]
     total, tested = worker + cold["slot_learner_cpu_ms"], test + cold["test_learner_cpu_ms"]
     simulation = SLOTS * worker + TESTS * test
@@ -98,19 +154,17 @@ def one_run() -> Figures:
     }
 
 
-def agents() -> Figures:
+def agents(sizes: Sizes) -> Figures:
     """What a transition costs among 7 and among 700 agents of a toy world."""
-    few, many = (measured("agents", str(m), str(TOY_SLOTS[m])) for m in (7, 700))
-    return _per_transition({7: few, 700: many})
+    return _per_transition({m: _among(m, sizes) for m in (7, 700)})
 
 
-def agents_and_memory() -> Figures:
+def agents_and_memory(sizes: Sizes) -> Figures:
     """The same for 70 too, with the memory of the learner when nothing is left to compile."""
-    words = {m: ("agents", str(m), str(slots)) for m, slots in TOY_SLOTS.items()}
-    for each in words.values():
-        measured(*each)
-    found = {m: measured(*each) for m, each in words.items()}
-    few, some, many = (found[m]["peak_rss_mib"] for m in TOY_SLOTS)
+    for m in sizes.toy_slots:
+        _among(m, sizes)
+    found = {m: _among(m, sizes) for m in sizes.toy_slots}
+    few, some, many = (found[m]["peak_rss_mib"] for m in found)
     return {
         **_per_transition(found),
         **{f"peak_rss_mib_of_{m}_agents": found[m]["peak_rss_mib"] for m in found},
@@ -118,17 +172,23 @@ def agents_and_memory() -> Figures:
     }
 
 
-def cores() -> Figures:
+def _among(agents: int, sizes: Sizes) -> Figures:
+    numbers = (agents, sizes.toy_slots[agents], sizes.toy_steps)
+    return measured("agents", *map(str, numbers))
+
+
+def cores(sizes: Sizes) -> Figures:
     """One run alone and two at once, pinned to a core each or free on all, in turns."""
     one, two = CORES[:1], CORES[1:]
     ways = {"alone_pinned": [one], "alone_free": [CORES]}
     ways |= {"two_pinned": [one, two], "two_free": [CORES, CORES]}
     wall: dict[str, list[float]] = {way: [] for way in ways}
     cpu: dict[str, list[float]] = {way: [] for way in ways}
-    for _ in range(ROUNDS):
+    untested = partial(trained, sizes, num_epochs=sizes.epochs, test_every=0)
+    for _ in range(sizes.rounds):
         for way, places in ways.items():
             with ThreadPoolExecutor(len(places)) as pool:
-                runs = list(pool.map(_untested, places))
+                runs = list(pool.map(untested, places))
             wall[way].append(median(run["slot_wall_ms"] for run in runs))
             cpu[way].append(
                 median(run["slot_learner_cpu_ms"] + run["slot_worker_cpu_ms"] for run in runs)
@@ -144,7 +204,7 @@ def cores() -> Figures:
     }
 
 
-def table(epochs: int) -> Figures:
+def table(epochs: int, sizes: Sizes) -> Figures:
     """The 13 runs of Table IV, one per core at a time, and how long they would take in full."""
     free: SimpleQueue[int] = SimpleQueue()
     for core in CORES:
@@ -153,7 +213,7 @@ def table(epochs: int) -> Figures:
     def when_free(settings: dict[str, Any]) -> Figures:
         core = free.get()
         try:
-            return trained([core], num_epochs=epochs, **settings)
+            return trained(sizes, [core], num_epochs=epochs, **settings)
         finally:
             free.put(core)
 
@@ -175,9 +235,9 @@ def table(epochs: int) -> Figures:
     }
 
 
-def against(name: str, python: str) -> Figures:
+def against(name: str, python: str, sizes: Sizes) -> Figures:
     """CPU of a slot of somebody else's learners and of ours."""
-    ours, theirs = in_turns(OURS, [python, PEERS[name].script])
+    ours, theirs = in_turns(sizes, OURS, [python, PEERS[name].script])
     return {
         f"{name}_to_fmarl": _ratio(theirs, ours),
         f"{name}_slot_cpu_ms": median(theirs) * 1e3,
@@ -185,13 +245,15 @@ def against(name: str, python: str) -> Figures:
     }
 
 
-def in_turns(one: Sequence[str], other: Sequence[str]) -> tuple[list[float], list[float]]:
+def in_turns(
+    sizes: Sizes, one: Sequence[str], other: Sequence[str]
+) -> tuple[list[float], list[float]]:
     """CPU seconds of a slot of two scripts on one core, once per round."""
     found: tuple[list[float], list[float]] = ([], [])
     with running(one, CORES[:1]) as first, running(other, CORES[:1]) as second:
-        for _ in range(1 + ROUNDS):
+        for _ in range(1 + sizes.rounds):
             for script, taken in zip((first, second), found, strict=True):
-                taken.append(cpu_seconds(script, TURN_SLOTS) / TURN_SLOTS)
+                taken.append(cpu_seconds(script, sizes.turn_slots) / sizes.turn_slots)
     return found[0][1:], found[1][1:]  # the first round warms up and compiles
 
 
@@ -210,10 +272,6 @@ def _per_transition(found: dict[int, Figures]) -> Figures:
         "learners_cost_per_transition_700_to_7_agents": learner[700] / learner[7],
         **{f"cpu_us_per_transition_of_{m}_agents": cost[m] for m in cost},
     }
-
-
-def _untested(place: Collection[int]) -> Figures:
-    return trained(place, num_epochs=EPOCHS, test_every=0)
 
 
 def _settings(row: paper.TableRow) -> dict[str, Any]:
@@ -243,50 +301,52 @@ def machine() -> dict[str, Any]:
     }
 
 
-def chosen(options: argparse.Namespace) -> dict[str, Callable[[], Figures]]:
+def chosen(options: argparse.Namespace, sizes: Sizes) -> dict[str, Callable[[Sizes], Figures]]:
     """What to measure, by title."""
-    parts: dict[str, Callable[[], Figures]] = {"one_run": one_run}
+    parts: dict[str, Callable[[Sizes], Figures]] = {"one_run": one_run}
     parts["agents"] = agents_and_memory if options.full else agents
     if options.peers:
-        parts |= {name: partial(against, name, python_of(name)) for name in PEERS}
+        pythons = {name: interpreter(name, options.smoke) for name in PEERS}
+        parts |= {name: partial(against, name, found) for name, found in pythons.items() if found}
     if options.full and len(CORES) > 1:
         parts["cores"] = cores
     if options.full or options.table_epochs:
-        parts["table_4"] = partial(table, options.table_epochs or EPOCHS)
+        parts["table_4"] = partial(table, options.table_epochs or sizes.epochs)
     return parts
 
 
-def show(title: str, figures: Figures) -> None:
-    """Print a part, each figure with its goal if it has one."""
-    print(title.replace("_", " "))
-    if title in PEERS:
-        print(f"  differs from ours: {PEERS[title].differs}")
-    for name, number in figures.items():
-        way, goal = TARGETS.get(name, ("", 0))
-        hint = f"  ({way} {goal:g} wanted)" if way else ""
-        print(f"  {name.replace('_', ' '):55} {number:10.3f}{hint}")
+def interpreter(name: str, smoke: bool) -> str:
+    """What runs a peer: an environment of its own; for a smoke test this one, if it has it."""
+    if not smoke:
+        return python_of(PEERS[name].environment)
+    package = PEERS[name].package
+    if importlib.util.find_spec("torch") and importlib.util.find_spec(package):
+        return sys.executable
+    print(f"{name.replace('_', ' ')}\n  left out: torch and {package} are not installed here")
+    return ""
 
 
-def main(words: Sequence[str]) -> None:
+def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    words = parser(__doc__ or "")
     for flag in ("--quick", "--full", "--peers", "--json"):
-        parser.add_argument(flag, action="store_true")
-    parser.add_argument("--table-epochs", type=int, default=0)
-    options = parser.parse_args(words)
-    found, parts = {"machine": machine()}, chosen(options)
+        words.add_argument(flag, action="store_true")
+    words.add_argument("--table-epochs", type=int, default=0)
+    options = words.parse_args()
+    sizes = SMOKE if options.smoke else SIZES
+    found, parts = {"machine": machine()}, chosen(options, sizes)
     with TemporaryDirectory() as cache:
-        os.environ["XDG_CACHE_HOME"] = cache  # so that the first run has everything to compile
+        if not options.smoke:  # so that the first run has everything to compile
+            os.environ["XDG_CACHE_HOME"] = cache
         for title, part in parts.items():
-            found[title] = part()
+            found[title] = part(sizes)
             if not options.json:
-                show(title, found[title])
+                notes = [f"differs from ours: {PEERS[title].differs}"] if title in PEERS else []
+                show(title, found[title], GOALS, notes)
     if options.json:
         found["differences"] = {name: PEERS[name].differs for name in PEERS if name in found}
-        print(json.dumps(found, indent=2))
+        show_json(found)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

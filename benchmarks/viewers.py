@@ -18,9 +18,12 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
+from _figures import parser
+
 FMARL = [sys.executable, "-m", "fmarl"]
 TARGET = 0.02
 """Training may slow down by less than this share."""
+WORLD, SMOKE_WORLD = ["figure-eight"], ["toy-quadratic", "--steps-per-update", "20"]
 
 
 def main() -> None:
@@ -28,7 +31,8 @@ def main() -> None:
     options = _options()
     with TemporaryDirectory() as scratch:
         folder = Path(scratch, "run")
-        train = [*FMARL, "train", "figure-eight", "--num-epochs", "100000", "--out", str(folder)]
+        world = SMOKE_WORLD if options.smoke else WORLD
+        train = [*FMARL, "train", *world, "--num-epochs", "100000", "--out", str(folder)]
         with (
             _started([*train, "--quiet"]),
             _started([*FMARL, "watch", scratch, "--port", "0"]) as page,
@@ -130,13 +134,16 @@ def _say(
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--viewers", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--connect", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
+    words = parser(__doc__ or "")
+    words.add_argument("--viewers", type=int, default=100)
+    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--seconds", type=float, default=10.0)
+    words.add_argument("--connect", type=int, help=argparse.SUPPRESS)
+    words.add_argument("--json", action="store_true")
+    options = words.parse_args()
+    if options.smoke:
+        options.viewers, options.rounds, options.seconds = 2, 1, 0.5
+    return options
 
 
 if __name__ == "__main__":

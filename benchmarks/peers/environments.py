@@ -1,57 +1,72 @@
-"""Where the others live: one virtual environment each, in the user's cache, never in the project's.
+"""The virtual environments of other people's learners: in the user's cache, never in the project.
 
-Torch alone is larger than all of fmarl, so nothing here is installed unless a benchmark is asked
-to compare with them.
+Torch alone is larger than all of fmarl, so nothing is installed until somebody asks to compare:
+`make test-peers` (tests/peers/run.py) or `training.py --peers`. An environment holds fmarl's
+dependencies, not fmarl itself: `variables` puts the sources of this folder on its path, so one
+environment serves every clone.
+
+    python benchmarks/peers/environments.py [--smoke]
+
+makes all of them, or says what it would install.
 """
 
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
-from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-
-
-class Peer(NamedTuple):
-    """Somebody else's learner, and what it takes to run it."""
-
-    script: str
-    """In this folder."""
-    requirements: tuple[str, ...]
-    differs: str
-    """In what it does not do the same as we do."""
-
-
-PEERS = {
-    "stable_baselines3": Peer(
-        "with_sb3.py",
-        ("torch==2.13.0", "stable-baselines3==2.9.*"),
-        "agents never average; the critic is asked while acting, not afterwards for a whole slot",
+TORCH = "torch==2.13.0"
+REQUIREMENTS = {
+    "learners": (
+        TORCH,
+        "stable-baselines3==2.9.2",
+        "sb3-contrib==2.9.2",
+        "pytest>=8.4",
+        "hypothesis>=6.130",
+        "beartype>=0.21",
     ),
-    "rllib": Peer(
-        "with_rllib.py",
-        ("torch==2.13.0", "ray[rllib]==2.60.*"),
-        "agents never average; four steps on 250 rows drawn from a slot and one row added to each "
-        "episode, not on whole slots; Ray's own processes beside the learner's are not counted",
-    ),
+    "rllib": (TORCH, "ray[rllib]==2.60.*"),
 }
 
 
+def home(name: str) -> Path:
+    """The folder of an environment; `FMARL_PEERS` names another one for the learners."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    chosen = os.environ.get("FMARL_PEERS") if name == "learners" else None
+    return Path(chosen or cache / "fmarl" / "peers" / name).absolute()
+
+
 def python_of(name: str) -> str:
-    """The interpreter of a peer's environment, which is made if it is not there."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder, wanted = home / "fmarl" / "peers" / name, PEERS[name].requirements
-    python, done = str(folder / "bin" / "python"), folder / "done"
-    if not done.exists() or done.read_text() != _receipt(wanted):
-        print(f"making {folder} with {', '.join(wanted)} …", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-        install = [python, "-m", "pip", "install", "--quiet", *wanted, "--editable", str(ROOT)]
-        subprocess.run(install, check=True)
-        done.write_text(_receipt(wanted))
-    return python
+    """The interpreter of an environment, which is made unless it is there and up to date."""
+    folder, wanted = home(name) / "environment", _packages(name)
+    python, receipt = folder / "bin" / "python", folder / "receipt"
+    content = "\n".join([sys.version, *wanted])
+    if not (receipt.exists() and receipt.read_text() == content):
+        print(f"making {folder}, once: {', '.join(REQUIREMENTS[name])}", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+        subprocess.run([*pip, *wanted], check=True)
+        receipt.write_text(content)
+    return str(python)
 
 
-def _receipt(requirements: tuple[str, ...]) -> str:
-    """What was installed: with other wishes, or another folder of the project, it is made anew."""
-    return "\n".join([str(ROOT), *requirements])
+def variables(*folders: str) -> dict[str, str]:
+    """What a process in an environment is started with: our sources, and one thread.
+
+    A side that computes on more threads than asked for would be faster and cost more.
+    """
+    paths = [str(ROOT / folder) for folder in ("src", *folders)]
+    one_thread = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    return {**os.environ, **one_thread, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _packages(name: str) -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [*project["dependencies"], *REQUIREMENTS[name]]
+
+
+if __name__ == "__main__":
+    for each in REQUIREMENTS:
+        print(home(each), *_packages(each)) if "--smoke" in sys.argv else print(python_of(each))

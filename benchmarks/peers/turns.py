@@ -1,86 +1,21 @@
-"""Programs measured in turns, so that whatever else the machine does disturbs all of them alike.
+"""The side of a script that is measured in turns with another.
 
-A script that takes part calls `serve`: it then plays as many slots as each line of its standard
-input says, and answers with one line of JSON, the CPU seconds that it took. Other scripts print
-their one `answer` and end.
+It plays as many slots as each line of its standard input says, and answers with one line of JSON,
+the CPU seconds that it took (`scripts.py` asks). With `--smoke` it plays one slot, unasked.
 """
 
 import json
-import os
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, NamedTuple
-
-HERE = Path(__file__).parent
-# A script that computes on more threads than asked for would be faster and cost more.
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+from collections.abc import Callable, Iterable
 
 
 def serve(
     play: Callable[[int], None], cpu_seconds: Callable[[], float] = time.process_time
 ) -> None:
     """Play slots on request until standard input ends."""
-    for line in sys.stdin:
+    requests: Iterable[str] = ["1"] if "--smoke" in sys.argv else sys.stdin
+    for line in requests:
         before = cpu_seconds()
         play(int(line))
         print(json.dumps({"cpu_seconds": cpu_seconds() - before}), flush=True)
-
-
-class Script(NamedTuple):
-    """A script of this folder while it runs."""
-
-    name: str
-    process: subprocess.Popen[str]
-    said: IO[str]
-    """Where its warnings and errors go."""
-
-    def failure(self) -> SystemExit:
-        """What to raise when it has ended without an answer."""
-        code = self.process.wait()
-        self.said.seek(0)
-        *_, why = ["it said nothing", *self.said.read().splitlines()]
-        return SystemExit(f"benchmarks/peers/{self.name} ended with code {code}: {why}")
-
-
-@contextmanager
-def running(words: Sequence[str], cores: Collection[int]) -> Iterator[Script]:
-    """Run a script, given as interpreter, name and arguments, on some cores."""
-    python, name, *given = words
-    with (
-        TemporaryFile("w+") as said,
-        subprocess.Popen(
-            [python, str(HERE / name), *given],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=said,
-            env={**os.environ, **ONE_THREAD},
-            text=True,
-        ) as process,
-    ):
-        os.sched_setaffinity(process.pid, cores)  # long before it has any other thread
-        yield Script(name, process, said)
-
-
-def answer(words: Sequence[str], cores: Collection[int]) -> dict[str, float]:
-    """The JSON object that a script prints as its last line."""
-    with running(words, cores) as script:
-        printed, _ = script.process.communicate()
-        if script.process.returncode != 0:
-            raise script.failure()
-        return json.loads(printed.splitlines()[-1])
-
-
-def cpu_seconds(script: Script, slots: int) -> float:
-    """Have a script that serves play some slots, and say what that took."""
-    assert script.process.stdin is not None and script.process.stdout is not None
-    script.process.stdin.write(f"{slots}\n")
-    script.process.stdin.flush()
-    for line in script.process.stdout:
-        if line.startswith('{"cpu_seconds"'):  # libraries print lines of their own
-            return json.loads(line)["cpu_seconds"]
-    raise script.failure()

@@ -9,6 +9,9 @@ pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 from peers.record_sac import CASES, record
 
+ONE_ROUNDING = {"rtol": 1e-7, "atol": 1e-8}
+"""Actions are drawn in float32, and processors differ in the last bit of its tanh."""
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_with_index_one_losses_and_gradients_are_those_that_torch_computes_now(name):
@@ -26,4 +29,4 @@ def test_the_recorded_files_are_what_torch_computes_now(name):
 
     assert set(live) == set(kept)
     for array in set(live) - {"activation"}:
-        np.testing.assert_allclose(live[array], kept[array], rtol=1e-9, atol=1e-12, err_msg=array)
+        np.testing.assert_allclose(live[array], kept[array], **ONE_ROUNDING, err_msg=array)

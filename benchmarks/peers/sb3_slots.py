@@ -2,7 +2,8 @@
 
 Stable-Baselines3 knows one agent, so its user writes the loop over agents that stands here: every
 learner acts, the world steps, every learner remembers; after 250 steps every learner learns. The
-settings are those of fmarl's paper profile. Runs in an environment of its own (`environments.py`).
+settings are those of fmarl's paper profile. Runs in an environment of its own
+(`environments.py`); `--smoke` plays one slot.
 """
 
 from typing import Any

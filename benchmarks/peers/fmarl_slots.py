@@ -1,13 +1,13 @@
 """Our side of the benchmark of training: what one process measures on the cores it was given.
 
-| python benchmarks/peers/ours.py … | measures |
+| python benchmarks/peers/fmarl_slots.py … | measures |
 |---|---|
 | `run '{"num_epochs": 20}'` | a whole run, as `fmarl train` does it, with these settings |
-| `agents 70 12` | 12 slots of 70 agents in a toy world |
+| `agents 70 12 250` | 12 slots of 250 steps of 70 agents in a toy world |
 | `turns` | slots of the paper's run on request (`turns.py`) |
 | `bare` | the same number of steps of the same road on request, and nothing else |
 
-The first two print one JSON object.
+The first two print one JSON object; `--smoke` after the others plays one slot.
 """
 
 import itertools
@@ -23,11 +23,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
-from fmarl.engine.session import Session
 from turns import serve
 
+from fmarl.engine.engine import LocalEngine
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.train import train
+from fmarl.engine.train import Training, train
 from fmarl.rollout import play as worker
 from fmarl.rollout import policy as acting
 from fmarl.rollout.policy_check import random_parameters
@@ -87,24 +87,24 @@ def run(settings: dict[str, Any]) -> dict[str, float]:
             spent.clear()
 
     for name in ("play", "learn"):
-        _watch(Session, name, spent)
+        _watch(LocalEngine, name, spent)
     with TemporaryDirectory() as folder:
         train(from_plain(Experiment, settings), Path(folder) / "run", listen=listen)
     return _costs(lines, spent)
 
 
-def agents(count: int, slots: int) -> dict[str, float]:
+def agents(count: int, slots: int, slot_steps: int) -> dict[str, float]:
     """What a transition of one agent costs among so many, and what memory the learner takes."""
-    options = (f"num_agents={count}", f"epoch_steps={SLOT_STEPS}")
+    options = (f"num_agents={count}", f"epoch_steps={slot_steps}")
     experiment = Experiment(
-        world="toy-bumpy", set=options, steps_per_update=SLOT_STEPS, test_every=0
+        world="toy-bumpy", set=options, steps_per_update=slot_steps, test_every=0
     )
-    with Session(experiment) as session:
-        _play(session, WARM_UP)
+    with Training(experiment) as training:
+        _play(training, WARM_UP)
         before = now()
-        _play(session, slots)
+        _play(training, slots)
         taken = now().since(before)
-    transitions = count * SLOT_STEPS * slots
+    transitions = count * slot_steps * slots
     return {
         "learner_cpu_us_per_transition": taken.learner / transitions * 1e6,
         "worker_cpu_us_per_transition": taken.workers / transitions * 1e6,
@@ -114,8 +114,8 @@ def agents(count: int, slots: int) -> dict[str, float]:
 
 def turns() -> None:
     """Play slots of the paper's run on request."""
-    with Session(Experiment(test_every=0)) as session:
-        serve(lambda slots: _play(session, slots), lambda: now().cpu)
+    with Training(Experiment(test_every=0)) as training:
+        serve(lambda slots: _play(training, slots), lambda: now().cpu)
 
 
 def bare() -> None:
@@ -141,9 +141,9 @@ def _recording(world: World, run_seed: int = 0) -> tuple[int, np.ndarray]:
     return epoch_seed(run_seed, 0, 0), acting.clipped(batch.action, world.spec)
 
 
-def _play(session: Session, slots: int) -> None:
+def _play(training: Training, slots: int) -> None:
     for _ in range(slots):
-        list(session.advance())
+        list(training.advance())
 
 
 def _costs(lines: Sequence[Line], spent: dict[str, float]) -> dict[str, float]:
@@ -215,11 +215,11 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["run", settings]:
             print(json.dumps(run(json.loads(settings))))
-        case ["agents", count, slots]:
-            print(json.dumps(agents(int(count), int(slots))))
-        case ["turns"]:
+        case ["agents", *sizes]:
+            print(json.dumps(agents(*map(int, sizes))))
+        case ["turns", *_]:
             turns()
-        case ["bare"]:
+        case ["bare", *_]:
             bare()
         case _:
             raise SystemExit(__doc__)

@@ -1,7 +1,7 @@
 """Figure Eight as a user of RLlib would have it: PPO with seven policies, all in this process.
 
 The settings are those of fmarl's paper profile as far as RLlib has them. Runs in an environment of
-its own (`environments.py`, which also says what still differs).
+its own (`environments.py`); `training.py` says what still differs. `--smoke` plays one slot.
 """
 
 from typing import Any
