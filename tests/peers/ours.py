@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 import fmarl
-from fmarl.engine.engine import policies_of
-from fmarl.engine.run_state import from_arrays
+from fmarl.engine.evaluate_run import saved_policy
 from fmarl.engine.sample_set import read_samples
-from fmarl.engine.train import Training
 from fmarl.records.checkpoint import read_checkpoint
 from fmarl.records.run_folder import read_run
 from fmarl.rollout.policy import Policy, bind, clipped
@@ -55,18 +53,11 @@ def train(task: Task, seed: int) -> Trained:
         run = fmarl.train(experiment(task, seed), Path(parent) / "run")
         if not run.finished:
             raise KeyboardInterrupt  # a signal stopped it: there is no score yet
-        policy, spec = _learned(run)
+        with run.experiment.maker.make() as world:
+            spec = world.spec
+        saved = read_checkpoint(run.folder, read_run(run.folder)["run_id"])
+        policy = saved_policy(saved, run.experiment, spec)
         return Trained(_act(policy, spec), _training_return(run.folder, spec))
-
-
-def _learned(run: fmarl.Run) -> tuple[Policy, WorldSpec]:
-    """What agents act with in tests, from the newest checkpoint."""
-    saved = read_checkpoint(run.folder, read_run(run.folder)["run_id"])
-    with Training(run.experiment) as blank:
-        state = from_arrays(blank.state(), saved.arrays, saved.facts["memory"]).learned
-        acting = blank.program.mean_acting(blank.schedule.method, state)
-        [policy] = policies_of(blank.algorithm, blank.algorithm.exploits, acting, 1)
-        return policy, blank.spec
 
 
 def _act(policy: Policy, spec: WorldSpec) -> Act:

@@ -9,9 +9,11 @@ from fmarl.engine.engine import policies_of
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.run_state import RunState, from_arrays
 from fmarl.federation.ledger import empty_ledger
-from fmarl.records.checkpoint import read_checkpoint
+from fmarl.records.checkpoint import Checkpoint, read_checkpoint
 from fmarl.records.run_folder import read_run
 from fmarl.rollout.evaluate import Evaluation, Evaluator
+from fmarl.rollout.policy import Policy
+from fmarl.worlds.world import WorldSpec
 
 
 def evaluate_run(
@@ -20,12 +22,16 @@ def evaluate_run(
     """Test the parameters of a run's newest checkpoint on epochs that derive from a seed."""
     saved = read_checkpoint(folder, read_run(folder)["run_id"])
     with Evaluator(experiment.maker, seed, repetitions) as evaluator:
-        [spec] = evaluator.pool.specs
-        method, algorithm = experiment.make_method(spec), experiment.make_algorithm(spec)
-        program = make_program(algorithm, method.num_agents)
-        blank = program.init(method, jax.random.key(0))
-        nothing = RunState(blank, empty_ledger(method.num_agents), [], [], 0)
-        state = from_arrays(nothing, saved.arrays, saved.facts["memory"]).learned
-        acting = program.mean_acting(method, state)
-        policy = policies_of(algorithm, algorithm.exploits, acting, spec.num_agents)[0]
+        policy = saved_policy(saved, experiment, evaluator.pool.specs[0])
         return evaluator.evaluate(policy, frames=frames)
+
+
+def saved_policy(saved: Checkpoint, experiment: Experiment, spec: WorldSpec) -> Policy:
+    """What agents of the first world act with in tests, from a checkpoint of a run."""
+    method, algorithm = experiment.make_method(spec), experiment.make_algorithm(spec)
+    program = make_program(algorithm, method.num_agents)
+    blank = program.init(method, jax.random.key(0))
+    nothing = RunState(blank, empty_ledger(method.num_agents), [], [], 0)
+    state = from_arrays(nothing, saved.arrays, saved.facts["memory"]).learned
+    acting = program.mean_acting(method, state)
+    return policies_of(algorithm, algorithm.exploits, acting, spec.num_agents)[0]
