@@ -19,8 +19,8 @@ from fmarl.algorithms.algorithm import Algorithm
 from fmarl.engine.compiled import Program, learning_keys, make_program
 from fmarl.engine.engine import acting_of_all, policies_of, transitions_of
 from fmarl.errors import BadInput
+from fmarl.federation.method import ROBUST, TOLERATING
 from fmarl.federation.recipes import make_from_config
-from fmarl.federation.robust import ROBUST
 from fmarl.federation.update import federated_update
 from fmarl.report.statistics import mean_interval
 from fmarl.rollout.play import play_slot, start
@@ -50,7 +50,7 @@ def final_cost(rule: str, liars: int, attack: str, seed: int, slots: int) -> flo
         sync_period=3,
         learning_rate=2e-2,
         aggregate=rule,
-        tolerated=liars if rule in ROBUST and ROBUST[rule].uses_tolerated else 1,
+        tolerated=liars if rule in TOLERATING else 1,
         attack=attack,
     )
     return _trained(together, seed, slots)

@@ -55,13 +55,33 @@ class Sizes(NamedTuple):
     turns: int
     toys: dict[int, tuple[int, int]]
     """Agents in all: those that share a process, and periods that are measured."""
+    roads: tuple[dict[str, Any], ...]
+    """Methods on Figure Eight."""
     road_agents: int
     """Those that share a process."""
     road_periods: int
 
 
-SIZES = Sizes(7, 10, 100, {7: (1, 20), 70: (10, 5), 350: (50, 2)}, 1, 3)
-SMOKE = Sizes(3, 1, 1, {3: (3, 1)}, 7, 1)
+PERIODIC: dict[str, Any] = {}
+CONSENSUS = {"method": "consensus", "graph": "ring"}
+SIZES = Sizes(
+    agents=7,
+    warm_up=10,
+    turns=100,
+    toys={7: (1, 20), 70: (10, 5), 350: (50, 2)},
+    roads=(PERIODIC, CONSENSUS),
+    road_agents=1,
+    road_periods=3,
+)
+SMOKE = Sizes(
+    agents=3,
+    warm_up=0,
+    turns=1,
+    toys={3: (3, 1)},
+    roads=({**CONSENSUS, "sync_period": 2},),
+    road_agents=7,
+    road_periods=1,
+)
 
 
 def toy(agents: int) -> Experiment:
@@ -321,7 +341,7 @@ def main() -> None:
         print(f"{'':36}{'':10}{'and slot':>13}" + "".join(f"{part:>9}" for part in PARTS))
         for agents, (per_actor, periods) in sizes.toys.items():
             show_periods(f"{agents} agents, {per_actor} a process", toy(agents), per_actor, periods)
-        for method in ({}, {"method": "consensus", "graph": "ring"}):
+        for method in sizes.roads:
             name = f"Figure Eight, {method.get('method', 'periodic')}"
             show_periods(name, road(**method), sizes.road_agents, sizes.road_periods)
 
