@@ -1,7 +1,8 @@
 """Figure Eight trained by somebody else's learner: Stable-Baselines3's PPO drives all seven.
 
-Needs what fmarl itself does not: pip install torch==2.13.0 stable-baselines3. Run it with a number
-of steps, for example: python examples/peers/train_with_sb3.py 60000
+Needs what fmarl itself does not: pip install torch==2.13.0 stable-baselines3 (or the environment
+that `make test-peers` makes). Run it with a number of steps, for example:
+python examples/peers/train_with_sb3.py 60000
 """
 
 import sys
