@@ -25,7 +25,6 @@ from _figures import in_turns, parser
 
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # Ray would write between our lines
 import ray
-from fmarl.cluster.state import Arrays, CommittedState
 
 from fmarl.cluster.actor_pool import ActorPool
 from fmarl.cluster.agent_actor import FinalState
@@ -35,6 +34,7 @@ from fmarl.cluster.membership import VIRTUAL, Membership
 from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.run_context import RunContext, own_code
 from fmarl.cluster.settings import ClusterSettings
+from fmarl.cluster.state import Arrays, CommittedState
 from fmarl.engine.compiled import learning_keys, make_program
 from fmarl.engine.engine import NOBODY, EngineState, Schedule
 from fmarl.engine.experiment import Experiment, describe_experiment

@@ -19,8 +19,7 @@ from fmarl.cluster.state import AgentFunctions, AgentState, Arrays, agents_of
 from fmarl.engine.compiled import keep_compiled_programs, learning_keys, make_program
 from fmarl.engine.engine import Schedule
 from fmarl.engine.experiment import Experiment
-from fmarl.federation.row_ops import unstacked
-from fmarl.federation.update import neighbours
+from fmarl.federation.update import neighbours, unstacked
 from fmarl.rollout.batch import columns_of, empty_batch
 from fmarl.worlds.world import WorldSpec
 

@@ -12,8 +12,7 @@ from fmarl.cluster.inbox import PARAMETERS, Receipt, digest_of
 from fmarl.engine.compiled import Program
 from fmarl.engine.engine import EngineState
 from fmarl.federation.delayed import InFlight
-from fmarl.federation.row_ops import stacked, unstacked
-from fmarl.federation.update import TrainState
+from fmarl.federation.update import TrainState, stacked, unstacked
 from fmarl.rollout.batch import Snapshot
 
 Arrays = dict[str, np.ndarray]

@@ -8,7 +8,7 @@ from fmarl.algorithms.algorithm import Acting
 from fmarl.cluster.faults.injector import NO_FAULTS, FaultInjector
 from fmarl.cluster.inbox import AttemptId, StaleAttempt
 from fmarl.cluster.run_context import Location, RunContext, own_location
-from fmarl.federation.row_ops import stacked, unstacked
+from fmarl.federation.update import stacked, unstacked
 from fmarl.rollout.batch import Snapshot, columns_of
 from fmarl.rollout.policy import Policy, PolicyParameters
 from fmarl.rollout.pool import WorldPool
