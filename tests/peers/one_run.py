@@ -9,22 +9,24 @@ import sys
 from pathlib import Path
 
 from fmarl.records.atomic_files import write_durably
-from peers.results import Result, encode
+from peers.results import PeerRun, encode
 from peers.score import returns
 from peers.tasks import TASKS
 
+TRAINERS = {"ours": "peers.fmarl_side", "theirs": "peers.sb3_side"}
+
 
 def main() -> None:
-    """Train, play the episodes that count, and leave the result in a file."""
+    """Train, play the scored episodes, and write the result to a file."""
     side, name, seed, path = sys.argv[1:]
-    task, trainer = TASKS[name], importlib.import_module(f"peers.{side}")
+    task, trainer = TASKS[name], importlib.import_module(TRAINERS[side])
     before = _cpu_seconds()
     trained = trainer.train(task, int(seed))
     spent = _cpu_seconds() - before
-    result = Result(
-        side, int(seed), returns(task.env_id, trained.act), trained.training_return, spent
+    scores = returns(task.env_id, trained.act)
+    write_durably(
+        Path(path), encode(PeerRun(side, int(seed), scores, trained.training_return, spent))
     )
-    write_durably(Path(path), encode(result))
 
 
 def _cpu_seconds() -> float:

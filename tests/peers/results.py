@@ -1,6 +1,7 @@
-"""What the comparison found: a file per task, and the tables that the page and the terminal show.
+"""What the comparison found: a file per task that holds every run, and the verdict on a task.
 
-Files hold what was seen; everything that follows from it is calculated here.
+Intervals are 95 % percentile bootstraps over seeds (Agarwal et al. 2021, "Deep reinforcement
+learning at the edge of the statistical precipice").
 """
 
 import json
@@ -10,28 +11,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fmarl.report.statistics import Interval, probability_of_improvement
+from fmarl.report.statistics import Interval, bootstrap_interval, probability_of_improvement
 from peers.tasks import TASKS
-from peers.their_words import settings
-from peers.verdict import Verdict, judge
 
 RESULTS = Path(__file__).parent / "results"
 SIDES = ("ours", "theirs")
 
 
-class Result(NamedTuple):
+class PeerRun(NamedTuple):
     """One run of one side."""
 
     side: str
     seed: int
     returns: list[float]
-    """Of the episodes that count, each from its own seed, without chance in the actions."""
+    """Of the scored episodes, each from its own seed, with deterministic actions."""
     training_return: float
-    """Mean over the episodes that ended while it trained."""
+    """Mean over the episodes that ended during training."""
     cpu_seconds: float
     """Of the training."""
     failed: str = ""
-    """Why there was nothing to play with; empty where there was."""
+    """Why there is no policy to score; empty if there is one."""
 
     @property
     def score(self) -> float:
@@ -39,111 +38,84 @@ class Result(NamedTuple):
         return float(np.mean(self.returns))
 
 
-class Comparison(NamedTuple):
+class PeerVerdict(NamedTuple):
+    """How the two sides compare on a task."""
+
+    improvement: Interval
+    """Probability that a run of ours scores higher than one of theirs; a tie counts half."""
+    ours: Interval
+    """Interquartile mean."""
+    theirs: Interval
+    required: float
+    """What our interquartile mean must reach."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing says that ours is worse."""
+        return self.improvement.high >= 0.5 and self.ours.value >= self.required
+
+
+class PeerComparison(NamedTuple):
     """All runs of a task."""
 
     task: str
-    runs: list[Result]
+    runs: list[PeerRun]
 
-    def of(self, side: str) -> list[Result]:
-        """The runs of one side."""
+    def of(self, side: str) -> list[PeerRun]:
         return [run for run in self.runs if run.side == side]
 
     @property
-    def verdict(self) -> Verdict:
-        """Whether we are worse."""
+    def verdict(self) -> PeerVerdict:
         ours, theirs = ([run.score for run in self.of(side)] for side in SIDES)
         return judge(ours, theirs, TASKS[self.task].solved)
 
     @property
     def improvement_in_training(self) -> Interval:
-        """Probability that a run of ours earned more while it trained: who learns faster."""
+        """Probability that a run of ours had the higher return in training: who learns faster."""
         ours, theirs = ([run.training_return for run in self.of(side)] for side in SIDES)
         return probability_of_improvement(ours, theirs)
 
 
-def write(comparison: Comparison, circumstances: dict[str, Any]) -> None:
-    """Leave a comparison, and how it came about, in the file of its task; a run is a line."""
-    facts = {"task": comparison.task, **circumstances}
-    head = json.dumps(facts, indent=1).removesuffix("\n}")
+def judge(ours: Sequence[float], theirs: Sequence[float], solved: float | None) -> PeerVerdict:
+    """Compare the scores of all runs, failed ones included.
+
+    >>> judge([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], solved=None).improvement.value
+    0.5
+    """
+    improvement = probability_of_improvement(ours, theirs)
+    our_iqm, their_iqm = (bootstrap_interval(side, "iqm") for side in (ours, theirs))
+    required = their_iqm.low if solved is None else solved
+    return PeerVerdict(improvement, our_iqm, their_iqm, required)
+
+
+def write(comparison: PeerComparison, provenance: dict[str, Any]) -> None:
+    """Write a comparison, and how it was made, to the file of its task; a run is a line."""
+    head = json.dumps({"task": comparison.task, **provenance}, indent=1).removesuffix("\n}")
     runs = ",\n  ".join(encode(run).decode() for run in comparison.runs)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{comparison.task}.json").write_text(f'{head},\n "runs": [\n  {runs}\n ]\n}}\n')
 
 
-def read(path: Path) -> Comparison:
-    """A comparison from its file."""
-    content = json.loads(path.read_text())
-    return Comparison(content["task"], [_result(run) for run in content["runs"]])
+def compared_tasks() -> list[str]:
+    """Tasks that have results; `make test-peers` compares the others."""
+    return [name for name in TASKS if (RESULTS / f"{name}.json").exists()]
 
 
-def encode(result: Result) -> bytes:
-    """A result for a file, with its score for whoever reads it there."""
-    facts = {"score": result.score, **result._asdict()}
-    return json.dumps(facts, allow_nan=False).encode()
+def read(name: str) -> PeerComparison:
+    """The comparison of a task from its file."""
+    content = json.loads((RESULTS / f"{name}.json").read_text())
+    return PeerComparison(content["task"], [_run(run) for run in content["runs"]])
 
 
-def decode(content: bytes) -> Result:
-    """A result from its file."""
-    return _result(json.loads(content))
+def encode(run: PeerRun) -> bytes:
+    """A run for a file, with its score for whoever reads it there."""
+    return json.dumps({"score": run.score, **run._asdict()}, allow_nan=False).encode()
 
 
-def _result(facts: dict[str, Any]) -> Result:
-    return Result(**{name: facts[name] for name in Result._fields})
+def decode(content: bytes) -> PeerRun:
+    """A run from its file."""
+    return _run(json.loads(content))
 
 
-def settings_table() -> str:
-    """What both sides are told, in Markdown and in the other side's words, which are known best."""
-    rows = [
-        _row([name, task.env_id, f"{task.steps:,}", _spelled(settings(task))])
-        for name, task in TASKS.items()
-    ]
-    return "\n".join(["| task | environment | steps | settings |", "|---|---|---|---|", *rows])
-
-
-def tables(comparisons: Sequence[Comparison]) -> str:
-    """Two tables in Markdown: how each side did, and how we compare."""
-    scores = [_side_row(one, side) for one in comparisons for side in SIDES]
-    verdicts = [_verdict_row(one) for one in comparisons]
-    return "\n".join(
-        [
-            "| task | side | runs (failed) | IQM | 95 % interval | mean | while training | CPU s |",
-            "|---|---|---|---|---|---|---|---|",
-            *scores,
-            "",
-            "| task | P(ours > theirs) | P(ours > theirs) while training | our IQM | at least | |",
-            "|---|---|---|---|---|---|",
-            *verdicts,
-        ]
-    )
-
-
-def _spelled(words: dict[str, Any]) -> str:
-    """Names and values in a line, those of inner records as well."""
-    inner = {name: _spelled(one) for name, one in words.items() if isinstance(one, dict)}
-    return " ".join(inner.get(name, f"`{name}={one}`") for name, one in words.items())
-
-
-def _side_row(comparison: Comparison, side: str) -> str:
-    runs, verdict = comparison.of(side), comparison.verdict
-    middle: Interval = getattr(verdict, side)
-    failed = sum(bool(run.failed) for run in runs)
-    means = [
-        np.mean([getattr(run, name) for run in runs])
-        for name in ("score", "training_return", "cpu_seconds")
-    ]
-    cells = [comparison.task, side, f"{len(runs)} ({failed})", f"{middle.value:.1f}"]
-    cells += [f"{middle.low:.1f} to {middle.high:.1f}", *(f"{mean:.1f}" for mean in means)]
-    return _row(cells)
-
-
-def _verdict_row(comparison: Comparison) -> str:
-    verdict = comparison.verdict
-    chances = [verdict.improvement, comparison.improvement_in_training]
-    shown = [f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})" for one in chances]
-    middles = [f"{verdict.ours.value:.1f}", f"{verdict.required:.1f}"]
-    return _row([comparison.task, *shown, *middles, "passed" if verdict.passed else "FAILED"])
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _run(facts: dict[str, Any]) -> PeerRun:
+    return PeerRun(**{name: facts[name] for name in PeerRun._fields})

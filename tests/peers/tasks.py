@@ -1,8 +1,8 @@
-"""What is compared, and with which settings: they stand here once, and both sides are told them.
+"""What is compared, and with which settings: they are written here once, for both sides.
 
-`ours.py` and `theirs.py` put them into the words of each side. What they could not say alike is
-left at its neutral value: the learning rate stays the same (annealed, ours is right at the start of
-a slot and theirs at its end), observations are as the environment gives them.
+`fmarl_side.py` and `sb3_settings.py` translate them. What cannot be set alike is left at its
+neutral value: the learning rate is constant (annealed, ours is right at the start of a slot and
+theirs at its end), observations are as the environment gives them.
 
 PPO's and TRPO's settings were chosen with Stable-Baselines3 alone, on seeds from 100 that are not
 used here; TAC's are near those of its authors.

@@ -1,6 +1,6 @@
-"""A task in the words of Stable-Baselines3 and sb3-contrib: what their classes are called with.
+"""The settings of a task in the names of Stable-Baselines3 and sb3-contrib, as keyword arguments.
 
-Plain words and numbers, so that a file can hold them, and no torch.
+Plain strings and numbers, so that a file can hold them; needs no torch.
 """
 
 from typing import Any

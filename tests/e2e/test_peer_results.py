@@ -2,58 +2,39 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 import fmarl
-from peers import ours
-from peers.results import RESULTS, SIDES, read, settings_table, tables
+from peers import fmarl_side
+from peers.results import RESULTS, SIDES, compared_tasks, judge, read
+from peers.sb3_settings import settings
 from peers.score import make_environment
 from peers.tasks import TASKS
-from peers.their_words import settings
-from peers.verdict import judge
-
-PAGE = Path(__file__).parents[2] / "docs" / "peers.md"
-MARK = "<!-- written by pytest tests/peers --update-golden -->\n"
-
-
-FOUND = [name for name in TASKS if (RESULTS / f"{name}.json").exists()]
-"""Tasks that were compared so far; `make test-peers` compares the others."""
-
-
-@pytest.fixture(scope="module")
-def comparisons():
-    return [read(RESULTS / f"{name}.json") for name in FOUND]
+from peers.write_docs import PAGE, updated_page
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_every_run_of_a_compared_task_is_in_the_results(comparisons, side):
-    for comparison in comparisons:
-        seeds = [run.seed for run in comparison.of(side)]
-        assert seeds == list(range(TASKS[comparison.task].num_seeds))
+@pytest.mark.parametrize("name", compared_tasks())
+def test_every_run_of_a_compared_task_is_in_the_results(name, side):
+    assert [run.seed for run in read(name).of(side)] == list(range(TASKS[name].num_seeds))
 
 
-@pytest.mark.parametrize("name", FOUND)
-def test_the_results_were_found_with_the_settings_that_stand_here(name):
+@pytest.mark.parametrize("name", compared_tasks())
+def test_the_results_were_found_with_the_settings_of_the_task(name):
     recorded = json.loads((RESULTS / f"{name}.json").read_text())["theirs"]
     task = TASKS[name]
     assert recorded["settings"] == settings(task)
     assert (recorded["environment"], recorded["steps"]) == (task.env_id, task.steps)
 
 
-def test_no_task_says_that_we_are_worse(comparisons):
-    assert [one.task for one in comparisons if not one.verdict.passed] == []
+def test_no_task_says_that_we_are_worse():
+    assert [name for name in compared_tasks() if not read(name).verdict.passed] == []
 
 
-def test_the_page_shows_settings_and_results(comparisons, update_golden):
-    """Between marks, so that the words around them are free."""
-    before, _, between, _, after = page = PAGE.read_text().split(MARK)
-    current = [before, f"{settings_table()}\n", between, f"{tables(comparisons)}\n", after]
-    if update_golden:
-        PAGE.write_text(MARK.join(current))
-    else:
-        assert page == current
+def test_the_page_shows_settings_and_results():
+    page = PAGE.read_text()
+    assert page == updated_page(page), "run PYTHONPATH=tests python -m peers.write_docs"
 
 
 def test_a_side_that_scores_lower_in_every_run_is_worse():
@@ -73,7 +54,7 @@ def test_our_side_hands_over_a_policy_and_what_its_run_earned(name, least, most)
     """Of two slots nothing is learned: a pole falls after some tens of steps."""
     learning = fmarl.PPOConfig(passes=1)  # compiles soonest
     task = replace(TASKS[f"{name}-ppo"], steps=800, steps_per_update=400, learning=learning)
-    trained = ours.train(task, seed=0)
+    trained = fmarl_side.train(task, seed=0)
     env = make_environment(task.env_id)
     observation, _ = env.reset(seed=0)
     assert env.action_space.contains(trained.act(observation))

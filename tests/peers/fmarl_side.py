@@ -1,4 +1,4 @@
-"""Our side of the comparison: a run as any user would make it, then what its folder holds."""
+"""fmarl's side of the comparison: a run as any user would make it, then what its folder holds."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
