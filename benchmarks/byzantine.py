@@ -19,7 +19,7 @@ from fmarl.algorithms.algorithm import Algorithm
 from fmarl.engine.compiled import Program, learning_keys, make_program
 from fmarl.engine.engine import acting_of_all, policies_of, transitions_of
 from fmarl.errors import BadInput
-from fmarl.federation.method import ROBUST, TOLERATING
+from fmarl.federation.make_method import ROBUST, TOLERATING
 from fmarl.federation.recipes import make_from_config
 from fmarl.federation.update import federated_update
 from fmarl.report.statistics import mean_interval

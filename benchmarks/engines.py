@@ -25,7 +25,6 @@ from _figures import in_turns, parser
 
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # Ray would write between our lines
 import ray
-from fmarl.cluster.state import Arrays, CommittedState
 
 from fmarl.cluster.actor_pool import ActorPool
 from fmarl.cluster.agent_actor import FinalState
@@ -35,6 +34,7 @@ from fmarl.cluster.membership import VIRTUAL, Membership
 from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.run_context import RunContext, own_code
 from fmarl.cluster.settings import ClusterSettings
+from fmarl.cluster.state import Arrays, CommittedState
 from fmarl.engine.compiled import learning_keys, make_program
 from fmarl.engine.engine import NOBODY, EngineState, Schedule
 from fmarl.engine.experiment import Experiment, describe_experiment
@@ -137,7 +137,7 @@ class Ours:
         [result] = self._pool.fetch([self._pool.call(VIRTUAL, "collect", *given)])
         assert result.averages is not None, result.receipts
         states = {agent: own.state for agent, own in enumerate(final)}
-        self._committed.commit(end, states, result.averages, None, [])
+        self._committed.commit(end, states, result, [])
         self._attempt = AttemptId(self._attempt.period + 1, 0)
         self._pool.fetch([self._begin_period(agent) for agent in self.agents])
         return final[0], result.averages

@@ -20,7 +20,8 @@ from fmarl.engine.train import train
 from fmarl.report.format import with_interval
 from fmarl.report.statistics import mean_interval
 from fmarl.reproduce.bound_runs import bound_experiments, bound_name
-from fmarl.reproduce.methods import TAU_1, on_seed
+from fmarl.reproduce.methods import on_seed
+from fmarl.reproduce.paper import TAU_1
 from fmarl.reproduce.study import make_study
 
 RATES = (1e-4, 1e-2)

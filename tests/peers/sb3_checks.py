@@ -17,7 +17,7 @@ from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Transitions
 from fmarl.algorithms.multi_step import descend
 from fmarl.algorithms.networks import Network
-from fmarl.algorithms.on_policy_batch import Experience, judged, minibatch, parted
+from fmarl.algorithms.on_policy_batch import Experience, make_experience, minibatch, parted
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.trust_region import curvature_product
 
@@ -151,13 +151,13 @@ def assert_close(ours: Any, theirs: Any, tolerance: float = TOLERANCE) -> None:
         assert difference <= tolerance * norm, f"{path}: {difference / norm:.1e} of the norm"
 
 
-def _ppo(record: Record) -> ppo.Learner:
+def _ppo(record: Record) -> ppo.PPOSetup:
     agent = record.spec.agent
     rule = optimiser(agent.optimiser, agent.max_gradient_norm)
-    return ppo.Learner(ppo.PPOConfig(**record.settings["learning"]), record.spec, rule)
+    return ppo.PPOSetup(ppo.PPOConfig(**record.settings["learning"]), record.spec, rule)
 
 
-def _trpo(record: Record) -> trpo.Learner:
+def _trpo(record: Record) -> trpo.TRPOSetup:
     """Ours with enough steps to solve for the direction, in their unit of divergence."""
     shares, config = _divergence_shares(record), trpo.TRPOConfig(**record.settings["learning"])
     config = replace(
@@ -166,7 +166,7 @@ def _trpo(record: Record) -> trpo.Learner:
         cg_damping=shares * config.cg_damping,
         target_kl=shares * config.target_kl,
     )
-    return trpo.Learner(config, record.spec, optimiser("adam"))
+    return trpo.TRPOSetup(config, record.spec, optimiser("adam"))
 
 
 def _divergence_shares(record: Record) -> int:
@@ -181,7 +181,7 @@ def _divergence_shares(record: Record) -> int:
 def _experience(record: Record) -> Experience:
     """Our judgement of their rows."""
     gae_lambda = record.settings["learning"]["gae_lambda"]
-    return judged(record.spec, record.tree("start"), None, record.transitions, gae_lambda)
+    return make_experience(record.spec, record.tree("start"), None, record.transitions, gae_lambda)
 
 
 def _difference(end: Any, start: Any) -> Any:
