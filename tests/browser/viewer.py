@@ -178,7 +178,7 @@ class Viewer:
 
     def look_button(self, run: str) -> Locator:
         """What puts a run into focus; its name also says how far it is."""
-        return self.row(run).get_by_role("button", name="OpenTab at")
+        return self.row(run).get_by_role("button", name="Look at")
 
     def compare_button(self, run: str) -> Locator:
         """What puts a run beside the one in focus, and takes it away again."""
