@@ -83,7 +83,8 @@ def _toy(algorithm: str = "ppo", agents: int = 3, worlds: int = 1, **together: A
 
 
 def _digests(names: list[str], engine: dict[str, Any]) -> dict[str, str]:
-    from fmarl.engine.train import begin, resume
+    from fmarl.engine.run_start import begin
+    from fmarl.engine.train import resume
 
     made = experiments()
     with TemporaryDirectory() as parent:

@@ -5,7 +5,6 @@ when their period is over, average. Everything else is counting, testing and wri
 """
 
 import hashlib
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,22 +21,18 @@ from fmarl.engine.engine import (
     Schedule,
     SlotResult,
 )
-from fmarl.engine.experiment import Experiment, describe_experiment
+from fmarl.engine.experiment import Experiment
+from fmarl.engine.run_start import begin, experiment_of, require_same_versions
 from fmarl.engine.run_state import RunState
 from fmarl.engine.run_tests import RunTests
 from fmarl.engine.run_writer import Listener, RunWriter
 from fmarl.engine.sample_set import keep_slot, slots_to_keep
 from fmarl.engine.signals import Stop
-from fmarl.errors import BadInput, EngineFailed
+from fmarl.errors import EngineFailed
 from fmarl.federation.ledger import Ledger, after_slot, empty_ledger
 from fmarl.records.events import EventCode
 from fmarl.records.lock import hold
-from fmarl.records.run_description import describe_run, installed_versions
-from fmarl.records.run_folder import create_named_run, create_run, read_run
-from fmarl.settings_io import from_plain
-
-RUNS = Path("runs")
-"""Where runs go that are given no folder."""
+from fmarl.records.run_folder import read_run
 
 
 class Diverged(RuntimeError):  # noqa: N818 — it reads as what happened
@@ -79,22 +74,6 @@ def train(
     return resume(begin(experiment, folder, command_line=command_line), listen=listen)
 
 
-def begin(
-    experiment: Experiment,
-    folder: Path | str | None = None,
-    *,
-    command_line: Sequence[str] | None = None,
-) -> Path:
-    """Make the folder of a run that has not begun yet, and return it."""
-    words = sys.argv if command_line is None else command_line
-    description = describe_run(describe_experiment(experiment), {"run": experiment.seed}, words)
-    if folder is None:
-        method, seed = experiment.together.method, experiment.seed
-        return create_named_run(RUNS, description, experiment.world, method, seed)
-    create_run(Path(folder), description)
-    return Path(folder)
-
-
 def resume(
     folder: Path | str,
     *,
@@ -110,7 +89,7 @@ def resume(
     path = Path(folder)
     description = read_run(path)
     if not force:
-        _require_same_versions(path, description["versions"])
+        require_same_versions(path, description["versions"])
     experiment, run_id = experiment_of(description), description["run_id"]
     with ExitStack() as stack:
         notes = stack.enter_context(hold(path))
@@ -123,16 +102,6 @@ def resume(
         code = stop.exit_code if stop.requested else 0
         done, total = training.update_count, training.schedule.total_updates
         return Run(path, experiment, done, total, training.digest(), code)
-
-
-def experiment_of(description: dict[str, Any], where: str = "run.json") -> Experiment:
-    """The experiment that a run's description holds."""
-    return from_plain(Experiment, description["experiment"], where)
-
-
-def read_experiment(folder: Path) -> Experiment:
-    """The experiment of a run's folder."""
-    return experiment_of(read_run(folder), f"{folder}/run.json")
 
 
 def _run_all(training: "Training", writer: RunWriter, stop: Stop) -> None:
@@ -324,14 +293,3 @@ class Training:
 
     def __exit__(self, *problem: object) -> None:
         self.close()
-
-
-def _require_same_versions(folder: Path, versions: dict[str, str]) -> None:
-    """Other versions may give other bits, and a resumed run promises the same ones."""
-    now = installed_versions()
-    for name, before in versions.items():
-        if name not in ("python", "fmarl") and now.get(name) != before:
-            raise BadInput(
-                f"{folder} was made with {name} {before}, and here is {now.get(name)}: it would "
-                "not end with the same bits. Install that version, or add --force."
-            )

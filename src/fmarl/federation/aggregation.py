@@ -4,8 +4,6 @@ Time and memory are linear in the agents, Krum's time aside. Sums run in agent o
 bits are the same wherever this is compiled: in an update, or alone in the virtual agent's process.
 """
 
-from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import jax
@@ -16,32 +14,8 @@ from fmarl.federation.method import Attack, Method
 from fmarl.federation.robust import COMBINE
 from fmarl.federation.row_ops import Rows, flat_rows, like_rows
 
-STATIC = frozenset(
-    {"uplink_delay", "downlink_delay", "adopt_every", "aggregate", "tolerated", "renormalise"}
-)
-"""Fields of a method that decide what is compiled; all others are traced."""
-
-
-def _register(record: type) -> None:
-    """Let JAX see the arrays of a record; made again from tracers, it is checked by nobody."""
-    static = [field.name for field in fields(record) if field.name in STATIC]
-    traced = [field.name for field in fields(record) if field.name not in STATIC]
-
-    def flatten(value: Any) -> tuple[list[Any], tuple[Any, ...]]:
-        return [getattr(value, name) for name in traced], tuple(
-            getattr(value, name) for name in static
-        )
-
-    def unflatten(settings: tuple[Any, ...], arrays: Sequence[Any]) -> Any:
-        value = object.__new__(record)
-        vars(value).update(zip([*static, *traced], [*settings, *arrays], strict=True))
-        return value
-
-    jax.tree_util.register_pytree_node(record, flatten, unflatten)
-
-
-_register(Attack)
-_register(Method)
+for _record in (Attack, Method):
+    jax.tree_util.register_pytree_node_class(_record)
 
 
 def aggregate_rows(method: Method, period: Int[Array, ""] | int, rows: Rows) -> Rows:

@@ -5,8 +5,10 @@ written down (`method_file.py`), so these can not drift apart. No JAX here: `agg
 first compiled code that takes a method, registers it as a pytree whose arrays are traced.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -15,9 +17,32 @@ from fmarl.errors import BadInput
 from fmarl.theory.cost import Overheads, overheads_after
 from fmarl.theory.plan import Plan, make_plan
 
+STATIC = frozenset(
+    {"uplink_delay", "downlink_delay", "adopt_every", "aggregate", "tolerated", "renormalise"}
+)
+"""Fields that decide what is compiled; all others are traced."""
+
+
+class _Traced:
+    """What JAX asks of a record whose arrays are traced."""
+
+    def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
+        values = vars(self)
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        traced = [values[name] for name in names if name not in STATIC]
+        return traced, tuple(values[name] for name in names if name in STATIC)
+
+    @classmethod
+    def tree_unflatten(cls, static: tuple[Any, ...], traced: Sequence[Any]) -> Self:
+        """Made again from tracers, a record is checked by nobody."""
+        record, parts = object.__new__(cls), (iter(traced), iter(static))
+        for field in fields(cls):  # type: ignore[arg-type]
+            vars(record)[field.name] = next(parts[field.name in STATIC])
+        return record
+
 
 @dataclass(frozen=True, eq=False)
-class Attack:
+class Attack(_Traced):
     """Who lies about what it found, and how; `robust.attacked` says what is sent instead."""
 
     attackers: Bool[np.ndarray, " agent"]
@@ -28,7 +53,7 @@ class Attack:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Method:
+class Method(_Traced):
     """How agents learn together; `make_method.py` makes one and checks it.
 
     Entries of the axes `period`, `cycle` and `turn` are used one per period, then again from the

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fmarl.cluster.connect import ClusterLost
+from fmarl.engine.run_start import read_experiment
 from fmarl.engine.signals import Stop
-from fmarl.engine.train import read_experiment
 from fmarl.launch.exit_codes import report_error
 from fmarl.launch.launcher import LaunchedRun, Launcher
 from fmarl.launch.run_status import RunStatus, StatusTracker

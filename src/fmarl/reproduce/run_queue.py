@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fmarl.engine.experiment import Experiment
+from fmarl.engine.run_start import begin
 from fmarl.engine.signals import SIGNALS
-from fmarl.engine.train import Diverged, begin
+from fmarl.engine.train import Diverged
 from fmarl.launch.exit_codes import EXIT_CODES
 from fmarl.launch.launcher import Launcher
 from fmarl.launch.queue import QueuedRun, run_queue

@@ -128,11 +128,12 @@ def serve(connection: socket.socket) -> None:
         player = _standing(world, run_seed, index, request)
         wire.send(connection, ready_reply(world.spec))
         while (request := wire.receive(connection)) is not None:
-            player, reply = _answer(player, request)
+            player, reply = answer(player, request)
             wire.send(connection, reply)
 
 
-def _answer(player: Player, request: Message) -> tuple[Player, Message]:
+def answer(player: Player, request: Message) -> tuple[Player, Message]:
+    """Do as asked: the player as it is then, and what to reply."""
     if request.kind == "play":
         return player, batch_reply(play_slot(player, **SlotRequest.of(request)._asdict()))
     player = _standing(player.world, player.run_seed, player.index, request)

@@ -14,7 +14,8 @@ from safetensors.numpy import load_file
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.engine import run_writer as writer
 from fmarl.engine.experiment import Experiment, describe_experiment
-from fmarl.engine.train import Diverged, begin, resume, train
+from fmarl.engine.run_start import begin
+from fmarl.engine.train import Diverged, resume, train
 from fmarl.errors import BadInput
 from fmarl.federation.method_file import read_method
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
@@ -163,7 +164,9 @@ def test_an_edited_experiment_is_not_resumed(tmp_path):
 def test_a_run_made_with_other_versions_is_only_resumed_by_force(tmp_path, monkeypatch):
     folder = begin(toy(), tmp_path / "run")
     now = installed_versions()
-    monkeypatch.setattr("fmarl.engine.train.installed_versions", lambda: {**now, "libsumo": "0.1"})
+    monkeypatch.setattr(
+        "fmarl.engine.run_start.installed_versions", lambda: {**now, "libsumo": "0.1"}
+    )
     with pytest.raises(BadInput, match=r"libsumo 1\.28\.0, and here is 0\.1"):
         resume(folder)
     assert resume(folder, force=True).finished

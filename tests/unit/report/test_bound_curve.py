@@ -10,7 +10,7 @@ from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.estimate_constants import Constants, estimate_constants
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.train import begin
+from fmarl.engine.run_start import begin
 from fmarl.errors import BadInput
 from fmarl.records.run_folder import RunFolder
 from fmarl.records.strict_json import seal
