@@ -8,7 +8,7 @@ first compiled code that takes a method, registers it as a pytree whose arrays a
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -33,7 +33,7 @@ class _Traced:
         return traced, tuple(values[name] for name in names if name in STATIC)
 
     @classmethod
-    def tree_unflatten(cls, static: tuple[Any, ...], traced: Sequence[Any]) -> Self:
+    def tree_unflatten(cls, static: tuple[Any, ...], traced: Sequence[Any]) -> Any:
         """Made again from tracers, a record is checked by nobody."""
         record, parts = object.__new__(cls), (iter(traced), iter(static))
         for field in fields(cls):  # type: ignore[arg-type]

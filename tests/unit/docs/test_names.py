@@ -6,7 +6,6 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[3] / "src" / "fmarl"
 # To be renamed. This set only shrinks: whoever renames one takes it out.
-STILL_DOUBLED = {
     "Comparison",
     "Packed",
     "Verdict",
@@ -21,4 +20,4 @@ def class_names() -> list[str]:
 
 def test_no_class_name_is_defined_twice():
     doubled = {name for name, count in Counter(class_names()).items() if count > 1}
-    assert doubled == STILL_DOUBLED
+    assert not doubled
