@@ -5,11 +5,6 @@ from collections import Counter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[3] / "src" / "fmarl"
-# To be renamed. This set only shrinks: whoever renames one takes it out.
-    "Comparison",
-    "Packed",
-    "Verdict",
-}
 
 
 def class_names() -> list[str]:
