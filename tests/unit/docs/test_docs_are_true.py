@@ -76,3 +76,11 @@ def test_every_file_a_page_links_to_exists():
     for page in pages:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_prose_is_wrapped_at_120_columns():
+    """Tables, commands and pictures can not be."""
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        lines = [line for line in prose.splitlines() if not re.match(r"\s*(\||!\[|`)", line)]
+        assert [line for line in lines if len(line) > 120] == [], page
