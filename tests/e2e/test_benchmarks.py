@@ -34,4 +34,4 @@ def test_it_runs_and_prints_figures(script):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert re.search(r"\d\.\d", done.stdout)
+    assert re.search(r"\d", done.stdout)

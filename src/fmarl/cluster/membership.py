@@ -27,6 +27,10 @@ Reference = Any
 """To the result of a call, which another call can be given."""
 
 
+LOST = {"world": EventCode.WORLD_LOST, "virtual": EventCode.VIRTUAL_LOST}
+"""What is written when an actor of a role is lost; agents have more to tell."""
+
+
 class AttemptFailed(Exception):  # noqa: N818 — it reads as what happened
     """An attempt of a period in which an actor did not answer, or answered by an error."""
 
@@ -127,7 +131,7 @@ class Membership:
         for role in [*dead, *silent]:
             if role[0] != AGENTS:
                 why = str(dead.get(role, "it does not answer"))
-                self.note(EventCode(f"{role[0].upper()}_LOST"), number=role[1], detail=why)
+                self.note(LOST[role[0]], number=role[1], detail=why)
                 self._restart_and_wait(role)
             elif role in dead:
                 self._lose_actor(role, absent, begins, str(dead[role]))
