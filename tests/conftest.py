@@ -43,14 +43,6 @@ settings.register_profile(
 settings.load_profile("fmarl")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--update-golden",
-        action="store_true",
-        help="Rewrite generated files that tests compare with (docs/equations.md).",
-    )
-
-
 def pytest_runtest_teardown() -> None:
     """Keep a worker small: JAX would hold the compiled programs of all tests until the end."""
     jax = sys.modules.get("jax")
@@ -69,11 +61,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_testnodedown(node: Any) -> None:
     peak = getattr(node, "workeroutput", {}).get("peak_kb", 0) / 2**20
     node.config.get_terminal_writer().line(f"\n{node.gateway.id} used up to {peak:.2f} GB")
-
-
-@pytest.fixture
-def update_golden(request: pytest.FixtureRequest) -> bool:
-    return bool(request.config.getoption("--update-golden"))
 
 
 @pytest.fixture
