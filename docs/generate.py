@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from textwrap import fill
 
 from fmarl.report.citations import EQUATIONS, Citation, collect_citations
 from fmarl.report.format import counted, with_interval
@@ -195,7 +196,9 @@ def bounds_table() -> str:
 def steps_table() -> str:
     """How far methods step, and what that explains."""
     evidence = committed()
-    return f"{found(step_rows(evidence))}\n\n{_markdown(step_section(evidence, Figure()))}"
+    return (
+        f"{fill(found(step_rows(evidence)), 118)}\n\n{_markdown(step_section(evidence, Figure()))}"
+    )
 
 
 def choices_tables() -> str:
@@ -240,7 +243,7 @@ def headline() -> str:
     ]
     fixed, tuned = (_count(tuned=tuned) for tuned in (False, True))
     counts = f"Of the claims, at the paper's η: {fixed}; with each method at its best η: {tuned}."
-    return f"{_lines(header, [_method_row(name) for name in HEADLINE])}\n{counts}\n"
+    return f"{_lines(header, [_method_row(name) for name in HEADLINE])}\n{fill(counts, 118)}\n"
 
 
 def _method_row(name: str) -> list[str]:
@@ -264,8 +267,34 @@ def _count(*, tuned: bool) -> str:
     return ", ".join(f"{words[word]} {word}" for word in order if words[word])
 
 
+def files_page(_: str = "") -> str:
+    """Every file of the package and what it is for: the first sentence of its docstring."""
+    source = ROOT / "src" / "fmarl"
+    parts = [
+        "# Every file\n",
+        "Generated from the first lines of the files by `python docs/generate.py`;\n"
+        "a test fails when it is stale.\n",
+    ]
+    files = sorted(path.relative_to(source) for path in source.rglob("*.py"))
+    for folder in dict.fromkeys(path.parent for path in files):
+        rows = [
+            [f"`{path.name}`", _purpose(source / path)] for path in files if path.parent == folder
+        ]
+        name = ".".join(["fmarl", *folder.parts])
+        parts += [f"## `{name}`\n", _left_table(["file", "what it is for"], rows)]
+    return "\n".join(parts)
+
+
+def _purpose(path: Path) -> str:
+    """The first sentence of a file's docstring."""
+    return _cell(
+        (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].split("\n")[0]
+    )
+
+
 PAGES: dict[str, Writer] = {
     "docs/equations.md": equations_page,
+    "docs/files.md": files_page,
     "docs/reproduction.md": with_parts(
         claims=claims_table, choices=choices_tables, steps=steps_table, bounds=bounds_table
     ),
