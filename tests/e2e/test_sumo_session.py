@@ -7,7 +7,8 @@ import pytest
 
 from fmarl.errors import BadInput
 from fmarl.worlds.sumo import figure_eight
-from fmarl.worlds.sumo.roads import compiled_network, figure_eight_road
+from fmarl.worlds.sumo.roads.description import figure_eight_road
+from fmarl.worlds.sumo.roads.network import compiled_network
 from fmarl.worlds.sumo.session import TESTED_VERSION, SumoSession
 
 

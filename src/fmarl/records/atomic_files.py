@@ -45,7 +45,12 @@ def write_durably(path: Path, content: bytes) -> None:
 def stage(path: Path, content: bytes) -> None:
     """Write a file under its temporary name, whole and synced."""
     with writing(path), _or_removed(temporary(path)):
-        _write_and_sync(temporary(path), content)
+        descriptor = os.open(temporary(path), NEW_FILE, 0o666)
+        try:
+            write_at(descriptor, content, 0)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def publish(path: Path) -> None:
@@ -108,7 +113,8 @@ def remove(paths: Iterable[Path]) -> None:
 
 def read_whole(path: Path, largest: int) -> bytes:
     """Read a regular file of bounded size; `OSError` if it is anything else."""
-    with open(path, "rb", opener=_without_waiting) as file:
+    # Opened at once, where a pipe under a file's name would wait for a writer for ever.
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
@@ -125,17 +131,3 @@ def _or_removed(path: Path) -> Iterator[None]:
     except OSError:
         remove([path])
         raise
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open at once, where a pipe under a file's name would wait for a writer for ever."""
-    return os.open(path, flags | os.O_NONBLOCK)
-
-
-def _write_and_sync(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, NEW_FILE, 0o666)
-    try:
-        write_at(descriptor, content, 0)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
 from fmarl.records.atomic_files import cut, reason, sync, sync_folder, write_at, writing
 from fmarl.records.events import EventCode, Note
@@ -29,7 +30,7 @@ class Lines(NamedTuple):
     """Where the last whole line ends, in bytes: read on from here when there is more."""
 
 
-class LineWriter:
+class LineWriter(Closeable):
     """A file of lines that is open for appending; the run's lock must be held."""
 
     def __init__(self, path: Path) -> None:
@@ -79,12 +80,6 @@ class LineWriter:
     def close(self) -> None:
         """Close the file. The operating system has every line already."""
         os.close(self._descriptor)
-
-    def __enter__(self) -> "LineWriter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _drop_half_a_line(self) -> int:
         size = os.fstat(self._descriptor).st_size

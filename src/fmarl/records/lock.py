@@ -48,29 +48,29 @@ def hold(folder: Path) -> Iterator[list[Note]]:
 
 def holder(folder: Path) -> str:
     """Who holds a run, or held it when it was killed; empty if it was let go."""
-    try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:
-        return ""
-    try:
+    with suppress(OSError), _looking_at(folder) as descriptor:
         return _text(descriptor)
-    finally:
-        os.close(descriptor)
+    return ""
 
 
 def is_held(folder: Path) -> bool:
     """Whether a process holds a run at this moment; a holder that was killed holds it no more."""
+    with suppress(OSError), _looking_at(folder) as descriptor:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+@contextmanager
+def _looking_at(folder: Path) -> Iterator[int]:
+    """The lock's file, open for reading; `OSError` if there is none."""
+    descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
+        yield descriptor
     finally:
         os.close(descriptor)
-    return False
 
 
 def _lock(path: Path) -> int:

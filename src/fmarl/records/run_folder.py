@@ -8,7 +8,6 @@ import os
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,56 +35,29 @@ class FolderTaken(BadInput):
     """A folder that can not become a run because something is in it."""
 
 
-@dataclass(frozen=True)
 class RunFolder:
     """Where each part of a run lies."""
 
-    path: Path
-
-    @property
-    def description(self) -> Path:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.description = path / DESCRIPTION
         """`read_run` reads it."""
-        return self.path / DESCRIPTION
-
-    @property
-    def method(self) -> Path:
+        self.method = path / "method.json"
         """Sealed JSON: how its agents learn together, as `federation.method_file` writes it."""
-        return self.path / "method.json"
-
-    @property
-    def constants(self) -> Path:
+        self.constants = path / "constants.json"
         """Sealed JSON: constants of the bounds, estimated when the run had ended."""
-        return self.path / "constants.json"
-
-    @property
-    def metrics(self) -> Path:
+        self.metrics = path / "metrics.jsonl"
         """Lines that a resumed run leaves just as an uninterrupted one does."""
-        return self.path / "metrics.jsonl"
-
-    @property
-    def events(self) -> Path:
+        self.events = path / "events.jsonl"
         """Lines about what went wrong, or was put right."""
-        return self.path / "events.jsonl"
-
-    @property
-    def checkpoints(self) -> Path:
+        self.checkpoints = path / "checkpoints"
         """Folder of states to go on from."""
-        return self.path / "checkpoints"
-
-    @property
-    def frames(self) -> Path:
+        self.frames = path / "frames"
         """Folder of test epochs for replay, as `frames.py` writes them."""
-        return self.path / "frames"
-
-    @property
-    def tensorboard(self) -> Path:
+        self.tensorboard = path / "tensorboard"
         """Folder of event files."""
-        return self.path / "tensorboard"
-
-    @property
-    def samples(self) -> Path:
+        self.samples = path / "samples"
         """Folder of slots on which the gradient norm is measured."""
-        return self.path / "samples"
 
 
 def create_run(folder: Path, description: dict[str, Any]) -> None:

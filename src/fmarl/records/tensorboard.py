@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fmarl.closeable import Closeable
 from fmarl.records.atomic_files import make_folder, writing
 
 FILE_PREFIX = "events.out.tfevents."
 FLUSH_SECONDS = 5.0
 
 
-class Board:
+class Board(Closeable):
     """An event file that is open for writing; `with` closes it."""
 
     def __init__(self, folder: Path, first_step: int) -> None:
@@ -58,12 +59,6 @@ class Board:
         """Write what is left, and close the file."""
         with writing(self._folder):
             self._writer.close()
-
-    def __enter__(self) -> "Board":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _next_file(folder: Path) -> Path:

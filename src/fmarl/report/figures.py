@@ -129,7 +129,7 @@ def road_lines(world: World) -> list[LaneLine] | None:
     """Centre lines of a world's lanes; None for a world without a road."""
     from fmarl.worlds.sumo.figure_eight import FigureEightWorld
     from fmarl.worlds.sumo.merge import MergeWorld
-    from fmarl.worlds.sumo.roads import compiled_network, lane_shapes
+    from fmarl.worlds.sumo.roads.network import compiled_network, lane_shapes
 
     if not isinstance(world, FigureEightWorld | MergeWorld):
         return None

@@ -53,7 +53,12 @@ def fdla_matrix(graph: Graph) -> Fdla:
     (0.6694, True)
     """
     require_connected(graph)
-    _check_size(graph)
+    require(
+        graph.num_agents <= MAX_AGENTS and graph.num_edges <= MAX_EDGES,
+        f"FDLA on {graph.num_agents} agents and {graph.num_edges} edges",
+        f"at most {MAX_AGENTS} agents and {MAX_EDGES} edges, for more takes too long",
+        "Use the weights 'optimal' or 'chebyshev'.",
+    )
     if graph.num_agents == 1:
         return Fdla(np.ones((1, 1)), 0.0, 0.0)
     incidence = _incidence(graph)
@@ -169,12 +174,3 @@ def _modes(num_agents: int) -> Float[np.ndarray, "mode agent"]:
     start = np.eye(num_agents)
     start[:, 0] = 1.0
     return np.linalg.qr(start)[0][:, 1:].T
-
-
-def _check_size(graph: Graph) -> None:
-    require(
-        graph.num_agents <= MAX_AGENTS and graph.num_edges <= MAX_EDGES,
-        f"FDLA on {graph.num_agents} agents and {graph.num_edges} edges",
-        f"at most {MAX_AGENTS} agents and {MAX_EDGES} edges, for more takes too long",
-        "Use the weights 'optimal' or 'chebyshev'.",
-    )

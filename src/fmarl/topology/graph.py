@@ -32,17 +32,16 @@ class Graph:
     """
 
     num_agents: int
-    """How many agents there are, isolated ones included."""
+    """Isolated ones included."""
     edges: tuple[tuple[int, int], ...]
     """Linked pairs (i, j) with i < j, sorted, each once. `from_edges` accepts any order."""
 
     def __post_init__(self) -> None:
-        _check_num_agents(self.num_agents)
+        require_num_agents(self.num_agents)
         for i, j in self.edges:
             _check_edge(self.num_agents, i, j)
-        ordered = all(i < j for i, j in self.edges) and list(self.edges) == sorted(self.edges)
         require(
-            ordered,
+            all(i < j for i, j in self.edges) and list(self.edges) == sorted(self.edges),
             f"an edge list that starts {self.edges[:3]}",
             "each edge is (i, j) with i < j, and edges are sorted",
             "Use from_edges, which puts them in order.",
@@ -99,7 +98,7 @@ def from_edges(num_agents: int, edges: Iterable[Sequence[int]]) -> Graph:
     >>> from_edges(3, [(2, 1), (0, 1)]).edges
     ((0, 1), (1, 2))
     """
-    _check_num_agents(num_agents)
+    require_num_agents(num_agents)
     pairs = [_pair(num_agents, edge) for edge in edges]
     _check_unique(pairs)
     return Graph(num_agents=num_agents, edges=tuple(sorted(pairs)))
@@ -117,7 +116,7 @@ def from_adjacency(matrix: np.ndarray) -> Graph:
         "a square matrix of numbers",
         "Give one row and one column per agent.",
     )
-    _check_num_agents(len(matrix))
+    require_num_agents(len(matrix))
     _check_entries(matrix)
     rows, columns = np.nonzero(np.triu(matrix))
     return from_edges(len(matrix), list(zip(rows.tolist(), columns.tolist(), strict=True)))
@@ -182,6 +181,14 @@ def require_connected(graph: Graph) -> None:
     )
 
 
+def require_num_agents(
+    num_agents: int, most: int = MAX_AGENTS, fix: str = "Use a number such as 7."
+) -> None:
+    """Raise `BadInput` unless there is an agent, and not too many of them."""
+    allowed = f"1 <= num_agents <= {most}"
+    require(1 <= num_agents <= most, f"num_agents = {num_agents}", allowed, fix)
+
+
 def _reachable(start: int, neighbours: list[list[int]]) -> set[int]:
     seen, frontier = {start}, [start]
     while frontier:
@@ -196,19 +203,13 @@ def _short(group: Sequence[int]) -> str:
 
 
 def _pair(num_agents: int, edge: Sequence[int]) -> tuple[int, int]:
-    """Return the edge with its lower end first."""
+    """The edge with its lower end first."""
     try:
         i, j = (operator.index(end) for end in edge)
     except (TypeError, ValueError):
         raise BadInput(f"edge {edge!r} is not allowed: an edge is two whole numbers.") from None
     _check_edge(num_agents, i, j)
     return min(i, j), max(i, j)
-
-
-def _check_num_agents(num_agents: int) -> None:
-    allowed = f"1 <= num_agents <= {MAX_AGENTS}"
-    holds = 1 <= num_agents <= MAX_AGENTS
-    require(holds, f"num_agents = {num_agents}", allowed, "Use a number such as 7.")
 
 
 def _check_edge(num_agents: int, i: int, j: int) -> None:

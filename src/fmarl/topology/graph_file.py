@@ -45,15 +45,12 @@ def _read_text(path: Path) -> str:
             content = file.read(MAX_BYTES + 1)
         text = content.decode("utf-8-sig")
     except (OSError, ValueError) as problem:  # absent, a folder, no permission, not UTF-8
-        reason = "not UTF-8" if isinstance(problem, UnicodeDecodeError) else _reason(problem)
+        reason = getattr(problem, "strerror", None) or str(problem)
+        reason = "not UTF-8" if isinstance(problem, UnicodeDecodeError) else reason
         raise BadInput(f"{path}: can not be read ({reason}). Give a small text file.") from None
     small = len(content) <= MAX_BYTES
     require(small, f"{path}: a file over 1 MB", "at most 1 MB", "Is it a graph at all?")
     return text
-
-
-def _reason(problem: Exception) -> str:
-    return getattr(problem, "strerror", None) or str(problem)
 
 
 def _parse_lines(text: str) -> list[tuple[int, int]]:
@@ -62,8 +59,7 @@ def _parse_lines(text: str) -> list[tuple[int, int]]:
         content = line.partition("#")[0].strip()
         if not content:
             continue
-        edge = parse_edge(content)
-        if edge is None:
+        if (edge := parse_edge(content)) is None:
             raise BadInput(f"line {number}, {_clip(content)}, is not allowed: {_FORMS}.")
         edges.append(edge)
     return edges

@@ -13,7 +13,13 @@ from jaxtyping import Float
 
 from fmarl.errors import require
 from fmarl.topology.families import circulant, star
-from fmarl.topology.graph import Graph, from_adjacency, from_edges, from_networkx
+from fmarl.topology.graph import (
+    Graph,
+    from_adjacency,
+    from_edges,
+    from_networkx,
+    require_num_agents,
+)
 
 ATLAS_AGENTS = 7
 MAX_AGENTS = 50
@@ -59,9 +65,7 @@ def connected_graphs(num_agents: int) -> tuple[Graph, ...]:
     """
     from networkx.generators.atlas import graph_atlas_g
 
-    allowed = f"1 <= num_agents <= {ATLAS_AGENTS}"
-    holds = 1 <= num_agents <= ATLAS_AGENTS
-    require(holds, f"num_agents = {num_agents}", allowed, "Larger graphs are too many to list.")
+    require_num_agents(num_agents, ATLAS_AGENTS, "Larger graphs are too many to list.")
     listed = (graph for graph in graph_atlas_g() if len(graph) == num_agents)
     return tuple(graph for graph in map(from_networkx, listed) if graph.is_connected)
 
@@ -206,9 +210,7 @@ def _random_connected(num_agents: int, num_edges: int, rng: np.random.Generator)
 
 
 def _check_edges(num_agents: int, num_edges: int, name: str) -> None:
-    allowed = f"1 <= num_agents <= {MAX_AGENTS}"
-    holds = 1 <= num_agents <= MAX_AGENTS
-    require(holds, f"num_agents = {num_agents}", allowed, "Use a ring or nearest:4 instead.")
+    require_num_agents(num_agents, MAX_AGENTS, "Use a ring or nearest:4 instead.")
     least, most = num_agents - 1, num_agents * (num_agents - 1) // 2
     require(
         least <= num_edges <= most,

@@ -40,7 +40,13 @@ def constant_weights(graph: Graph, consensus_step: float, consensus_rounds: int)
     [[[0.75, 0.25], [0.25, 0.75]]]
     """
     _check(graph, consensus_rounds)
-    _check_step(graph, consensus_step)
+    limit = largest_contracting_step(graph)
+    require(
+        math.isfinite(consensus_step) and 0 < consensus_step < limit,
+        f"consensus_step = {consensus_step}",
+        f"0 < consensus_step < {limit:.6g} on this graph, else agents never agree",
+        f"The best step is {best_step(graph):.6g}.",
+    )
     matrix = np.eye(graph.num_agents) - consensus_step * graph.laplacian
     return _repeat(matrix, consensus_rounds)
 
@@ -190,16 +196,6 @@ def _check(graph: Graph, consensus_rounds: int) -> None:
         f"consensus_rounds = {consensus_rounds}",
         f"0 <= consensus_rounds <= {most} with {graph.num_agents} agents",
         "Use a small number such as 2.",
-    )
-
-
-def _check_step(graph: Graph, consensus_step: float) -> None:
-    limit = largest_contracting_step(graph)
-    require(
-        math.isfinite(consensus_step) and 0 < consensus_step < limit,
-        f"consensus_step = {consensus_step}",
-        f"0 < consensus_step < {limit:.6g} on this graph, else agents never agree",
-        f"The best step is {best_step(graph):.6g}.",
     )
 
 

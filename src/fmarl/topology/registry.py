@@ -40,7 +40,7 @@ def _plain(recipe: Callable[[int], Graph]) -> GraphMaker:
     """A graph of the number of agents alone."""
 
     def build(num_agents: int, argument: str | None, _seed: int) -> Graph:
-        _no_argument(argument)
+        require(argument is None, f"':{argument}'", "this graph takes no argument", "Leave it out.")
         return recipe(num_agents)
 
     return build
@@ -49,21 +49,12 @@ def _plain(recipe: Callable[[int], Graph]) -> GraphMaker:
 def _of_the_paper(recipe: Callable[[], Graph]) -> GraphMaker:
     """A graph without any choice: those of the paper have 7 agents."""
 
-    def build(num_agents: int, argument: str | None, _seed: int) -> Graph:
-        _no_argument(argument)
+    def build(num_agents: int) -> Graph:
         what = f"num_agents = {num_agents} with a graph of the paper"
         require(num_agents == 7, what, "it has 7 agents", "Use 7 agents, or another graph.")
         return recipe()
 
-    return build
-
-
-def _nearest(num_agents: int, argument: str | None, _seed: int) -> Graph:
-    return families.nearest(num_agents, _whole(argument, "nearest:4"))
-
-
-def _regular(num_agents: int, argument: str | None, seed: int) -> Graph:
-    return families.random_regular(num_agents, _whole(argument, "regular:3"), seed)
+    return _plain(build)
 
 
 def _geometric(num_agents: int, argument: str | None, seed: int) -> Graph:
@@ -74,28 +65,20 @@ def _geometric(num_agents: int, argument: str | None, seed: int) -> Graph:
     return families.random_geometric(num_agents, radius, seed)
 
 
-def _best(num_agents: int, argument: str | None, seed: int) -> Graph:
-    return best_graph(num_agents, _whole(argument, "best:9"), seed)
-
-
 GRAPHS: dict[str, GraphMaker] = {
     "path": _plain(families.path),
     "ring": _plain(families.ring),
     "star": _plain(families.star),
     "complete": _plain(families.complete),
-    "nearest": _nearest,
-    "regular": _regular,
+    "nearest": lambda n, text, _seed: families.nearest(n, _whole(text, "nearest:4")),
+    "regular": lambda n, text, seed: families.random_regular(n, _whole(text, "regular:3"), seed),
     "geometric": _geometric,
     "paper-13": _of_the_paper(families.paper_13),
     "paper-13-other": _of_the_paper(families.paper_13_other),
     "paper-16": _of_the_paper(families.paper_16),
-    "best": _best,
+    "best": lambda n, text, seed: best_graph(n, _whole(text, "best:9"), seed),
 }
 """From the word of the command line to `(num_agents, argument, seed) -> Graph`."""
-
-
-def _no_argument(argument: str | None) -> None:
-    require(argument is None, f"':{argument}'", "this graph takes no argument", "Leave it out.")
 
 
 def _whole(argument: str | None, example: str) -> int:
@@ -112,8 +95,7 @@ def _wants(argument: str | None, kind: str, example: str) -> str:
 
 
 def _inline_edge(item: str) -> tuple[int, int]:
-    edge = parse_edge(item)
-    if edge is None:
+    if (edge := parse_edge(item)) is None:
         form = "an edge list looks like 0-1,1-2,2-3"
         raise BadInput(f"edge {item[:60]!r} is not allowed: {form}.")
     return edge

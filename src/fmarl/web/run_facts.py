@@ -14,7 +14,8 @@ from fmarl.theory import Problem
 from fmarl.topology import algebraic_connectivity, disagreement_left, from_edges
 from fmarl.worlds.registry import ROADS
 from fmarl.worlds.sumo import figure_eight, merge_options
-from fmarl.worlds.sumo.roads import Road, compiled_network, lane_shapes
+from fmarl.worlds.sumo.roads.description import Road
+from fmarl.worlds.sumo.roads.network import compiled_network, lane_shapes
 
 PRICES = ("upload_cost", "update_cost", "exchange_cost", "mixing_cost")
 PRESETS: dict[str, dict[str, Any]] = {

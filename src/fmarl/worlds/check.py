@@ -13,7 +13,7 @@ import numpy as np
 from fmarl.errors import BadInput, require
 from fmarl.worlds.world import Step, World, WorldSpec
 
-_FLAGS = ("present", "terminated", "truncated")
+_ARRAYS = tuple(name for name in Step._fields if name != "over")
 
 
 class WorldError(AssertionError):
@@ -105,8 +105,9 @@ def _record(world: World, seed: int, steps: int) -> _Recording:
         _check(not too_long, f"not over after {step_in_epoch} = epoch_steps steps, {where}")
         if step.over:
             _check_refuses(world, action, f"a step after the epoch was over, {where}")
-        recording.steps.append(_copy(step))
-        kept.extend((mine, theirs) for (_, mine), (_, theirs) in _both(recording.steps[-1], step))
+        copies = {name: getattr(step, name).copy() for name in _ARRAYS}
+        recording.steps.append(step._replace(**copies))
+        kept.extend((copies[name], getattr(step, name)) for name in _ARRAYS)
     for mine, theirs in kept:
         _check(np.array_equal(mine, theirs), "an array that it returned was changed later")
     return recording
@@ -136,16 +137,15 @@ def _check_step(spec: WorldSpec, step: Step, where: str) -> None:
     _check_array("observation", step.observation, seen, np.float32, where)
     _check_array("successor", step.successor, seen, np.float32, where)
     _check_array("reward", step.reward, alone, np.float32, where)
-    for name in _FLAGS:
+    for name in ("present", "terminated", "truncated"):
         _check_array(name, getattr(step, name), alone, np.bool_, where)
     _check(type(step.over) is bool, f"over is {step.over!r} and not a bool {where}")
 
     ended = step.terminated | step.truncated
     _check_none(step.terminated & step.truncated, "is terminated and truncated at once", where)
     moved = np.any(step.observation != step.successor, axis=1)
-    _check_none(
-        moved & step.present & ~ended, "did not end, but observation is not successor", where
-    )
+    moved &= step.present & ~ended
+    _check_none(moved, "did not end, but observation is not successor", where)
     if step.over:
         _check_none(step.present & ~ended, "has not ended though the epoch is over", where)
 
@@ -228,7 +228,8 @@ def _first_difference(first: _Recording, second: _Recording) -> str | None:
 
 
 def _difference(one: Step, two: Step) -> str | None:
-    for (name, mine), (_, theirs) in _both(one, two):
+    for name in _ARRAYS:
+        mine, theirs = getattr(one, name), getattr(two, name)
         if mine.tobytes() != theirs.tobytes():
             agent = int(np.argmax(np.any((mine != theirs).reshape(len(mine), -1), axis=1)))
             return f"{name} of agent {agent} ({mine[agent]} and {theirs[agent]})"
@@ -247,23 +248,11 @@ def _filled(rows: np.ndarray) -> np.ndarray:
     return np.any(rows.reshape(len(rows), -1) != 0, axis=1)
 
 
-def _arrays(step: Step) -> list[tuple[str, np.ndarray]]:
-    return [(name, value) for name, value in step._asdict().items() if name != "over"]
-
-
-def _both(one: Step, two: Step) -> list[tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]]:
-    return list(zip(_arrays(one), _arrays(two), strict=True))
-
-
-def _copy(step: Step) -> Step:
-    return step._replace(**{name: value.copy() for name, value in _arrays(step)})
-
-
 def _check_array(
     name: str, value: object, shape: tuple[int, ...], kind: type[np.generic], where: str
 ) -> None:
-    _check(isinstance(value, np.ndarray), f"{name} is a {type(value).__name__}, no array, {where}")
-    assert isinstance(value, np.ndarray)
+    if not isinstance(value, np.ndarray):
+        _fail(f"{name} is a {type(value).__name__}, no array, {where}")
     _check(value.shape == shape, f"{name} has shape {value.shape} and not {shape} {where}")
     _check(value.dtype == kind, f"{name} is {value.dtype} and not {np.dtype(kind)} {where}")
     finite = np.isfinite(value)

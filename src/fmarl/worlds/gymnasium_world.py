@@ -10,21 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float32
 
+from fmarl.closeable import Closeable
 from fmarl.errors import BadInput
-from fmarl.worlds.spaces import (
-    ActionDecoder,
-    ObservationEncoder,
-    action_decoder,
-    check_action,
-    derived_seed,
-    error_text,
-    observation_encoder,
-    read_observation,
-    read_reward,
-    require_open,
-    require_running,
-    require_size,
-)
+from fmarl.worlds import spaces
 from fmarl.worlds.world import Observation, Step, World, WorldSpec
 
 if TYPE_CHECKING:
@@ -47,13 +35,13 @@ def gymnasium_world(
     ...     world.reset(seed=0).shape
     (2, 4)
     """
-    require_size(num_agents, epoch_steps)
+    spaces.require_size(num_agents, epoch_steps)
     envs: list[gymnasium.Env] = []
     try:
         for _ in range(num_agents):
             envs.append(_make(env_id, make_options))  # noqa: PERF401 — one by one, to close them
-        encoder = observation_encoder(envs[0].observation_space)
-        decoder = action_decoder(envs[0].action_space)
+        encoder = spaces.observation_encoder(envs[0].observation_space)
+        decoder = spaces.action_decoder(envs[0].action_space)
     except BaseException:
         for env in envs:
             env.close()
@@ -69,15 +57,15 @@ def gymnasium_world(
     return GymnasiumWorld(spec, envs, encoder, decoder)
 
 
-class GymnasiumWorld:
+class GymnasiumWorld(Closeable):
     """Copies of one environment, side by side."""
 
     def __init__(
         self,
         spec: WorldSpec,
         envs: "list[gymnasium.Env]",
-        encoder: ObservationEncoder,
-        decoder: ActionDecoder,
+        encoder: spaces.ObservationEncoder,
+        decoder: spaces.ActionDecoder,
     ) -> None:
         self.spec = spec
         self._envs = envs
@@ -89,7 +77,7 @@ class GymnasiumWorld:
 
     def reset(self, seed: int) -> Observation:
         """Begin an epoch in every copy, each with its own seed derived from this one."""
-        require_open(bool(self._envs))
+        spaces.require_open(bool(self._envs))
         self._steps_left = 0
         self._seed = seed
         self._restarts = [0] * len(self._envs)
@@ -98,8 +86,8 @@ class GymnasiumWorld:
         return np.stack(rows)
 
     def step(self, action: np.ndarray) -> Step:
-        require_running(self._steps_left)
-        rows = check_action(self.spec, action)
+        spaces.require_running(self._steps_left)
+        rows = spaces.check_action(self.spec, action)
         steps_left, self._steps_left = self._steps_left - 1, 0  # nothing goes on from half a step
 
         steps = [self._step_one(agent, row) for agent, row in enumerate(rows)]
@@ -135,24 +123,18 @@ class GymnasiumWorld:
         for env in envs:
             env.close()
 
-    def __enter__(self) -> World:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
-
     def _reset_one(self, agent: int) -> Float32[np.ndarray, " observation"]:
-        seed = derived_seed(self._seed, agent, self._restarts[agent])
+        seed = spaces.derived_seed(self._seed, agent, self._restarts[agent])
         seen, _ = self._envs[agent].reset(seed=seed)
-        return read_observation(self._encoder, seen, f"agent {agent}")
+        return spaces.read_observation(self._encoder, seen, f"agent {agent}")
 
     def _step_one(self, agent: int, row: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
         action = self._decoder.decode(row)
         seen, gained, terminated, truncated, _ = self._envs[agent].step(action)
         whose = f"agent {agent}"
         return (
-            read_observation(self._encoder, seen, whose),
-            read_reward(gained, whose),
+            spaces.read_observation(self._encoder, seen, whose),
+            spaces.read_reward(gained, whose),
             bool(terminated),
             bool(truncated),
         )
@@ -172,5 +154,5 @@ def _make(env_id: str, make_options: dict[str, Any]) -> "gymnasium.Env":
         ) from None
     except Exception as problem:  # whatever an environment's own code raises
         raise BadInput(
-            f"Gymnasium environment {env_id!r} can not be made: {error_text(problem)}."
+            f"Gymnasium environment {env_id!r} can not be made: {spaces.error_text(problem)}."
         ) from None

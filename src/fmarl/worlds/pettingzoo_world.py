@@ -11,21 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
-from fmarl.worlds.spaces import (
-    ActionDecoder,
-    ObservationEncoder,
-    action_decoder,
-    check_action,
-    derived_seed,
-    error_text,
-    observation_encoder,
-    read_observation,
-    read_reward,
-    require_open,
-    require_running,
-    require_size,
-)
+from fmarl.worlds import spaces
 from fmarl.worlds.world import Observation, Step, World, WorldSpec
 
 if TYPE_CHECKING:
@@ -58,15 +46,15 @@ def pettingzoo_world(module: str, epoch_steps: int = 1000, **options: Any) -> Wo
         raise
 
 
-class PettingZooWorld:
+class PettingZooWorld(Closeable):
     """One parallel environment whose agents are rows."""
 
     def __init__(
         self,
         spec: WorldSpec,
         env: "pettingzoo.ParallelEnv",
-        encoders: dict[Any, ObservationEncoder],
-        decoders: dict[Any, ActionDecoder],
+        encoders: dict[Any, spaces.ObservationEncoder],
+        decoders: dict[Any, spaces.ActionDecoder],
     ) -> None:
         self.spec = spec
         self._env = env
@@ -79,9 +67,9 @@ class PettingZooWorld:
         self._steps_left = 0  # none before the first reset
 
     def reset(self, seed: int) -> Observation:
-        require_open(self._is_open)
+        spaces.require_open(self._is_open)
         self._steps_left = 0
-        seen, _ = self._env.reset(seed=derived_seed(seed))
+        seen, _ = self._env.reset(seed=spaces.derived_seed(seed))
         self._ended = set()
         self._acting = self._agents_left()
         require(
@@ -95,8 +83,8 @@ class PettingZooWorld:
         return observation
 
     def step(self, action: np.ndarray) -> Step:
-        require_running(self._steps_left)
-        rows = check_action(self.spec, action)
+        spaces.require_running(self._steps_left)
+        rows = spaces.check_action(self.spec, action)
         steps_left, self._steps_left = self._steps_left - 1, 0  # nothing goes on from half a step
 
         acting = self._acting
@@ -136,12 +124,6 @@ class PettingZooWorld:
             self._is_open = False
             self._env.close()
 
-    def __enter__(self) -> World:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
-
     def _agents_left(self) -> list[Any]:
         return [name for name in self._env.agents if name not in self._ended]
 
@@ -154,7 +136,7 @@ class PettingZooWorld:
     def _rewards(self, gained: dict[Any, Any], names: list[Any]) -> np.ndarray:
         rewards = np.zeros(self.spec.num_agents, dtype=np.float32)
         for name in names:
-            rewards[self._rows[name]] = read_reward(gained.get(name, np.nan), str(name))
+            rewards[self._rows[name]] = spaces.read_reward(gained.get(name, np.nan), str(name))
         return rewards
 
     def _read(self, seen: dict[Any, Any], names: list[Any]) -> Observation:
@@ -167,30 +149,23 @@ class PettingZooWorld:
                 "one for each agent that goes on or is cut off",
                 "Repair or wrap the environment.",
             )
-            row = read_observation(self._encoders[name], seen[name], str(name))
+            row = spaces.read_observation(self._encoders[name], seen[name], str(name))
             rows[self._rows[name]] = row
         return rows
 
 
 def _make(module: str, options: dict[str, Any]) -> "pettingzoo.ParallelEnv":
-    require(
-        _DOTTED.fullmatch(module) is not None,
-        f"module {module!r}",
-        "names joined by dots",
-        "Use one such as mpe2.simple_spread_v3.",
-    )
+    what, fix = f"module {module!r}", "Use one such as mpe2.simple_spread_v3."
+    require(_DOTTED.fullmatch(module) is not None, what, "names joined by dots", fix)
     make = getattr(_imported(module), "parallel_env", None)
-    require(
-        callable(make),
-        f"module {module!r}",
-        "a module with a function parallel_env",
-        "Use one such as mpe2.simple_spread_v3.",
-    )
+    require(callable(make), what, "a module with a function parallel_env", fix)
     assert make is not None
     try:
         return make(**options)
     except Exception as problem:  # whatever an environment's own code raises
-        raise BadInput(f"{module}.parallel_env can not be made: {error_text(problem)}.") from None
+        raise BadInput(
+            f"{module}.parallel_env can not be made: {spaces.error_text(problem)}."
+        ) from None
 
 
 def _imported(module: str) -> Any:
@@ -199,20 +174,22 @@ def _imported(module: str) -> Any:
     except ModuleNotFoundError as missing:
         name = (missing.name or module).partition(".")[0]
         raise BadInput(
-            f"module {module!r} can not be imported: {error_text(missing)}."
+            f"module {module!r} can not be imported: {spaces.error_text(missing)}."
             f" Check its spelling, or run: pip install {name}"
         ) from None
     except Exception as problem:  # whatever the module's own code raises
-        raise BadInput(f"module {module!r} can not be imported: {error_text(problem)}.") from None
+        raise BadInput(
+            f"module {module!r} can not be imported: {spaces.error_text(problem)}."
+        ) from None
 
 
 def _world_of(name: str, env: "pettingzoo.ParallelEnv", epoch_steps: int) -> World:
     agents = list(getattr(env, "possible_agents", []))
     allowed = "possible_agents lists at least one agent"
     require(len(agents) >= 1, f"environment {name}", allowed, "Choose one with fixed agents.")
-    require_size(len(agents), epoch_steps)
-    encoders = {agent: observation_encoder(env.observation_space(agent)) for agent in agents}
-    decoders = {agent: action_decoder(env.action_space(agent)) for agent in agents}
+    spaces.require_size(len(agents), epoch_steps)
+    encoders = {agent: spaces.observation_encoder(env.observation_space(agent)) for agent in agents}
+    decoders = {agent: spaces.action_decoder(env.action_space(agent)) for agent in agents}
     for agent in agents[1:]:
         _require_alike(agents[0], agent, encoders, decoders)
     return PettingZooWorld(
@@ -233,8 +210,8 @@ def _world_of(name: str, env: "pettingzoo.ParallelEnv", epoch_steps: int) -> Wor
 def _require_alike(
     first: Any,
     other: Any,
-    encoders: dict[Any, ObservationEncoder],
-    decoders: dict[Any, ActionDecoder],
+    encoders: dict[Any, spaces.ObservationEncoder],
+    decoders: dict[Any, spaces.ActionDecoder],
 ) -> None:
     sizes = encoders[first].size, encoders[other].size
     require(

@@ -14,12 +14,13 @@ from jaxtyping import Float32
 
 from fmarl import wire
 from fmarl.child_process import connection_to_parent, start_connected
+from fmarl.closeable import Closeable
 from fmarl.errors import BadInput
 from fmarl.wire import Message
 from fmarl.worlds.world import Observation, Step, World, WorldSpec
 
 
-class RemoteWorld:
+class RemoteWorld(Closeable):
     """The world that a word names, in a child process."""
 
     def __init__(self, word: str, **options: Any) -> None:
@@ -30,41 +31,26 @@ class RemoteWorld:
         except BaseException:
             self.close()
             raise
-        self._spec = WorldSpec(**made.facts)
-
-    @property
-    def spec(self) -> WorldSpec:
-        """Shapes and limits."""
-        return self._spec
+        self.spec = WorldSpec(**made.facts)
 
     def reset(self, seed: int) -> Observation:
-        """Begin an epoch."""
         return self._ask(Message("reset", {"seed": seed}, {})).arrays["observation"].copy()
 
     def step(self, action: np.ndarray) -> Step:
-        """Let every agent act once."""
         reply = self._ask(Message("step", {}, {"action": np.asarray(action, dtype=np.float32)}))
         # Copies, which the caller may change; what is received is read-only.
         arrays = {name: array.copy() for name, array in reply.arrays.items()}
         return Step(**arrays, over=reply.facts["over"])
 
     def frame(self) -> Float32[np.ndarray, "thing 3"] | None:
-        """What to draw now."""
         return self._ask(Message("frame", {}, {})).arrays.get("frame")
 
     def close(self) -> None:
-        """End the child."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
             self._child.process.wait()
             self._child.kill()
-
-    def __enter__(self) -> "RemoteWorld":
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
 
     def _ask(self, request: Message) -> Message:
         if self._connection is None:

@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from fmarl.errors import BadInput, require
-from fmarl.topology.graph import MAX_AGENTS
+from fmarl.topology.graph import require_num_agents
 from fmarl.worlds.world import WorldSpec
 
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ def derived_seed(seed: int, *place: int) -> int:
 
 def require_size(num_agents: int, epoch_steps: int) -> None:
     """Raise `BadInput` unless a world may have so many agents and steps."""
-    allowed = f"1 <= num_agents <= {MAX_AGENTS}"
-    holds = 1 <= num_agents <= MAX_AGENTS
-    require(holds, f"num_agents = {num_agents}", allowed, "Use a number such as 7.")
+    require_num_agents(num_agents)
     require(epoch_steps >= 1, f"epoch_steps = {epoch_steps}", "at least 1", "Use 1000, say.")
 
 

@@ -18,11 +18,12 @@ they accept any number of at most a million in size.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from fmarl.closeable import Closeable
 from fmarl.errors import require
 from fmarl.worlds.spaces import check_action, require_running, require_size
 from fmarl.worlds.world import Observation, Step, World, WorldSpec
@@ -58,8 +59,8 @@ def quadratic_world(
     array([-0.5,  0. ], dtype=float32)
     """
     _require_number("curvature", curvature)
-    spec = _spec("toy-quadratic", num_agents, epoch_steps)
-    return ToyWorld(spec, lambda x: quadratic_cost(x, curvature), targets, reward_noise)
+    cost = partial(quadratic_cost, curvature=curvature)
+    return ToyWorld("toy-quadratic", num_agents, epoch_steps, cost, targets, reward_noise)
 
 
 def bumpy_world(
@@ -73,7 +74,7 @@ def bumpy_world(
 
     `targets` and `reward_noise` are those of `quadratic_world`.
     """
-    return ToyWorld(_spec("toy-bumpy", num_agents, epoch_steps), bumpy_cost, targets, reward_noise)
+    return ToyWorld("toy-bumpy", num_agents, epoch_steps, bumpy_cost, targets, reward_noise)
 
 
 def quadratic_cost(x: Numbers, curvature: float = 1.0) -> Numbers:
@@ -127,20 +128,29 @@ def expected_gradient(slope: Callable[[np.ndarray], Any], mean: Numbers, std: fl
     return slope(np.asarray(mean)[..., None] + std * nodes) @ weights
 
 
-class ToyWorld:
+class ToyWorld(Closeable):
     """Rewards that depend on the action alone."""
 
     def __init__(
         self,
-        spec: WorldSpec,
+        name: str,
+        num_agents: int,
+        epoch_steps: int,
         cost: Callable[[np.ndarray], Any],
         targets: float | Sequence[float],
         reward_noise: float,
     ) -> None:
+        require_size(num_agents, epoch_steps)
         _require_number("reward_noise", reward_noise)
-        self.spec = spec
+        self.spec = WorldSpec(
+            name=name,
+            num_agents=num_agents,
+            observation_size=1,
+            num_actions=1,
+            epoch_steps=epoch_steps,
+        )
         self._cost = cost
-        self._targets = _targets(spec.num_agents, targets)
+        self._targets = _targets(num_agents, targets)
         self._reward_noise = reward_noise
         self._random = np.random.default_rng(0)
         self._steps_left = 0  # none before the first reset
@@ -180,25 +190,8 @@ class ToyWorld:
     def close(self) -> None:
         self._steps_left = 0
 
-    def __enter__(self) -> World:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
-
     def _ones(self) -> Observation:
         return np.ones((self.spec.num_agents, 1), dtype=np.float32)
-
-
-def _spec(name: str, num_agents: int, epoch_steps: int) -> WorldSpec:
-    require_size(num_agents, epoch_steps)
-    return WorldSpec(
-        name=name,
-        num_agents=num_agents,
-        observation_size=1,
-        num_actions=1,
-        epoch_steps=epoch_steps,
-    )
 
 
 def _targets(num_agents: int, targets: float | Sequence[float]) -> np.ndarray:

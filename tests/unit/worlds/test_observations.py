@@ -6,7 +6,8 @@ import pytest
 from fmarl.errors import BadInput
 from fmarl.worlds.sumo import observations as observations
 from fmarl.worlds.sumo.loop import ORDER, Loop, flow_placement
-from fmarl.worlds.sumo.roads import compiled_network, figure_eight_road
+from fmarl.worlds.sumo.roads.description import figure_eight_road
+from fmarl.worlds.sumo.roads.network import compiled_network
 from fmarl.worlds.sumo.vehicles import FlowDriver, VehicleType
 
 POSITIONS = np.array([0.1, 0.4, 0.9])

@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 
 from fmarl.errors import BadInput
-from fmarl.worlds.sumo.roads import (
-    compile_network,
-    compiled_network,
-    figure_eight_road,
-    lane_lengths,
-    lane_shapes,
-    merge_road,
-    network_name,
-)
 from fmarl.worlds.sumo.roads import network as network_module
 from fmarl.worlds.sumo.roads.__main__ import PRESET_ROADS
-from fmarl.worlds.sumo.roads.network import SHIPPED
+from fmarl.worlds.sumo.roads.description import figure_eight_road, merge_road
+from fmarl.worlds.sumo.roads.network import (
+    SHIPPED,
+    compile_network,
+    compiled_network,
+    lane_lengths,
+    lane_shapes,
+    network_name,
+)
 
 
 @pytest.mark.parametrize("road", PRESET_ROADS, ids=network_name)

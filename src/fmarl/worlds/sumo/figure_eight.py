@@ -38,11 +38,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Float, Float32
 
+from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require, require_positive
 from fmarl.settings_io import with_changes
 from fmarl.worlds.sumo import observations
 from fmarl.worlds.sumo.loop import ORDER, Loop, flow_placement, lap_from, loop_traffic
-from fmarl.worlds.sumo.roads import Road, compiled_network, figure_eight_road
+from fmarl.worlds.sumo.roads.description import Road, figure_eight_road
+from fmarl.worlds.sumo.roads.network import compiled_network
 from fmarl.worlds.sumo.session import SumoSession
 from fmarl.worlds.sumo.vehicles import FlowDriver, VehicleType
 from fmarl.worlds.world import Observation, Step, WorldSpec
@@ -127,7 +129,7 @@ def parallel_env(preset: str = "zju", **options: object) -> "ParallelEnv":
     return WorldParallelEnv(RemoteWorld("figure-eight", preset=preset, **options))
 
 
-class FigureEightWorld:
+class FigureEightWorld(Closeable):
     """The world itself: a SUMO session, and where every vehicle is on the loop."""
 
     def __init__(self, options: FigureEight) -> None:
@@ -201,12 +203,6 @@ class FigureEightWorld:
     def close(self) -> None:
         self._session.close()
 
-    def __enter__(self) -> "FigureEightWorld":
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
-
     def _drive(self, wanted: list[float]) -> bool:
         """One step of the simulation; whether somebody crashed in it."""
         if self.options.renews_routes:
@@ -278,18 +274,14 @@ def _check(options: FigureEight) -> None:
         "2 to 40 vehicles on the loop",
         "The paper has 14.",
     )
+    given = f"learners = {learners}"
     require(
         len(learners) >= 1 and all(0 <= i < vehicles for i in learners),
-        f"learners = {learners}",
+        given,
         f"at least one number from 0 to {vehicles - 1}",
         "Leave it out for every second vehicle.",
     )
-    require(
-        len(set(learners)) == len(learners),
-        f"learners = {learners}",
-        "each once",
-        "Remove doubles.",
-    )
+    require(len(set(learners)) == len(learners), given, "each once", "Remove doubles.")
     require_positive(
         step_seconds=options.step_seconds,
         max_accel=options.max_accel,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from fmarl.worlds.sumo.roads import lane_lengths
+from fmarl.worlds.sumo.roads.network import lane_lengths
 
 if TYPE_CHECKING:
     from fmarl.worlds.sumo.figure_eight import FigureEight

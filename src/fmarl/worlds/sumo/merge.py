@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float32
 
+from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
 from fmarl.settings_io import with_changes
 from fmarl.worlds.sumo import observations
@@ -51,7 +52,7 @@ from fmarl.worlds.sumo.merge_options import (
     distances_to_exit,
     merge_traffic,
 )
-from fmarl.worlds.sumo.roads import compiled_network, lane_lengths
+from fmarl.worlds.sumo.roads.network import compiled_network, lane_lengths
 from fmarl.worlds.sumo.session import SumoSession
 from fmarl.worlds.world import Observation, Step, WorldSpec
 
@@ -79,7 +80,7 @@ def make(preset: str = "zju", **options: object) -> "MergeWorld":
     return MergeWorld(with_changes(PRESETS[preset], options, "options of merge"))
 
 
-class MergeWorld:
+class MergeWorld(Closeable):
     """The world itself: a SUMO session, and which vehicle each agent drives."""
 
     def __init__(self, options: Merge) -> None:
@@ -164,12 +165,6 @@ class MergeWorld:
     def close(self) -> None:
         self._session.close()
 
-    def __enter__(self) -> "MergeWorld":
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
-
     def _drive(self, wanted: list[float]) -> tuple[bool, list[int]]:
         """Hold an action for its steps; whether somebody crashed, and which agents have left."""
         crashed, gone = False, []
@@ -232,10 +227,9 @@ class MergeWorld:
     def _assign(self, agent: int, name: str) -> None:
         self._vehicles[agent] = name
         self._update_present()
-        options, set_mode = self.options, self._session.api.vehicle.setSpeedMode
-        set_mode(
-            name, options.learner_speed_mode if options.controlled else options.human_speed_mode
-        )
+        options = self.options
+        mode = options.learner_speed_mode if options.controlled else options.human_speed_mode
+        self._session.api.vehicle.setSpeedMode(name, mode)
         # What it drives in this step is subtracted when it is observed, so it is added here.
         self._remaining[agent] = self._metres_to_exit(name)
         self._remaining[agent] += self._speed_of(name) * self.options.step_seconds
@@ -272,10 +266,8 @@ class MergeWorld:
             return (found[1] + min_gap) * per_length, speed_of(found[0]) * per_limit
 
         def observe(name: str, remaining: float, speed: float) -> tuple[float, ...]:
-            ahead, behind = (
-                neighbour(ahead_of(name, LOOK_AHEAD)),
-                neighbour(behind_of(name, LOOK_AHEAD)),
-            )
+            ahead = neighbour(ahead_of(name, LOOK_AHEAD))
+            behind = neighbour(behind_of(name, LOOK_AHEAD))
             return state(1 - remaining * per_length, speed * per_limit, ahead, behind, length)
 
         return observe

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fmarl.errors import BadInput, require, require_positive
-from fmarl.worlds.sumo.roads import Road, merge_road
+from fmarl.worlds.sumo.roads.description import Road, merge_road
 from fmarl.worlds.sumo.vehicles import VehicleType
 
 HIGHWAY = ("inflow_highway", ":left_0", "left", ":center_1", "center")

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
 from fmarl.worlds.sumo.roads.network import is_whole
 
@@ -17,7 +18,7 @@ TESTED_VERSION = "1.28.0"
 """Results repeat bit for bit within one SUMO version, and only there."""
 
 
-class SumoSession:
+class SumoSession(Closeable):
     """An open simulation of one network. `load` begins an epoch; the rest is per step."""
 
     _is_open = False  # libsumo's own limit, so it is the class's and not the instance's
@@ -87,12 +88,6 @@ class SumoSession:
             self._folder.cleanup()
             SumoSession._is_open = False
         self._folder = None
-
-    def __enter__(self) -> "SumoSession":
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
 
 
 def import_libsumo() -> ModuleType:

@@ -2,15 +2,11 @@
 
 import sys
 
-from fmarl.worlds.sumo.roads.description import figure_eight_road, merge_road
+from fmarl.worlds.sumo import figure_eight, merge
 from fmarl.worlds.sumo.roads.network import SHIPPED, compile_network
 
-PRESET_ROADS = [
-    make(speed_limit=speed_limit)
-    for make in (figure_eight_road, merge_road)
-    for speed_limit in (20.0, 30.0)
-]
-"""Speed limits of the presets `zju` and `flow`."""
+PRESETS = (*figure_eight.PRESETS.values(), *merge.PRESETS.values())
+PRESET_ROADS = [options.road() for options in PRESETS]
 
 if __name__ == "__main__":
     for old in SHIPPED.glob("*.net.xml"):
