@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Acting, Algorithm, Metrics, Transitions, Tree
 from fmarl.algorithms.log_std import output_for
-from fmarl.algorithms.multi_step import choose
+from fmarl.algorithms.multi_step import Descent, choose, descent_step
 from fmarl.algorithms.networks import Network, init_network
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.replay import Replay, append, empty_replay, sample, samples_of
@@ -54,16 +54,6 @@ class TACSetup(NamedTuple):
     rule: optax.GradientTransformation
     observation_size: int
     num_actions: int
-
-
-class TACDescent(NamedTuple):
-    """Where a sequence of gradient steps has led."""
-
-    parameters: TACParameters
-    optimiser: Tree
-    target: Network
-    total: TACParameters
-    """Sum of the optimiser's directions so far."""
 
 
 def make_tac(
@@ -97,8 +87,11 @@ def _init(setup: TACSetup, key: PRNGKeyArray) -> tuple[TACParameters, TACMemory]
     inside = setup.agent.hidden
     policy_key, first_key, second_key, value_key = jax.random.split(key, 4)
     policy = init_network(policy_key, (seen, *inside, 2 * acted), POLICY_GAIN)
+    # The second half of its outputs are widths, which these biases start with.
+    *biases, last = policy.biases
+    wide = last.at[acted:].set(output_for(config.initial_log_std))
     parameters = TACParameters(
-        policy=_widened(policy, config.initial_log_std),
+        policy=policy._replace(biases=(*biases, wide)),
         first_critic=init_network(first_key, (seen + acted, *inside, 1), CRITIC_GAIN),
         second_critic=init_network(second_key, (seen + acted, *inside, 1), CRITIC_GAIN),
         value=init_network(value_key, (seen, *inside, 1), CRITIC_GAIN),
@@ -107,13 +100,6 @@ def _init(setup: TACSetup, key: PRNGKeyArray) -> tuple[TACParameters, TACMemory]
     target = jax.tree.map(jnp.copy, parameters.value)
     replay = empty_replay(config.replay_capacity, seen, acted)
     return parameters, TACMemory(setup.rule.init(parameters), replay, target)
-
-
-def _widened(policy: Network, log_std: float) -> Network:
-    """Let the policy start with this log-std, by the biases of its second half of outputs."""
-    *others, last = policy.biases
-    wide = last.at[last.size // 2 :].set(output_for(log_std))
-    return policy._replace(biases=(*others, wide))
 
 
 def _local_update(
@@ -131,15 +117,15 @@ def _local_update(
     """
     replay = append(memory.replay, transitions)
     still = jax.tree.map(jnp.zeros_like, parameters)
-    begun = TACDescent(parameters, memory.optimiser, memory.target, still)
+    begun = Descent(parameters, memory.optimiser, still), memory.target
     step = partial(_step, setup, learning_rate)
     ended, history = jax.lax.scan(step, begun, _batches(setup, replay, key))
     # Chosen afterwards, for a condition mapped over agents computes both sides anyway.
     is_ready = replay.size >= setup.config.batch_size
-    kept = choose(is_ready, ended, begun)
+    descent, target = choose(is_ready, ended, begun)
     metrics = {name: jnp.where(is_ready, jnp.mean(rows), 0.0) for name, rows in history.items()}
     metrics["replay_size"] = replay.size.astype(jnp.float32)
-    return kept.total, TACMemory(kept.optimiser, replay, kept.target), metrics
+    return descent.directions, TACMemory(descent.optimiser, replay, target), metrics
 
 
 def _batches(setup: TACSetup, replay: Replay, key: PRNGKeyArray) -> Minibatch:
@@ -154,26 +140,18 @@ def _batches(setup: TACSetup, replay: Replay, key: PRNGKeyArray) -> Minibatch:
 
 
 def _step(
-    setup: TACSetup, learning_rate: Rate, before: TACDescent, batch: Minibatch
-) -> tuple[TACDescent, Metrics]:
+    setup: TACSetup, learning_rate: Rate, before: tuple[Descent, Network], batch: Minibatch
+) -> tuple[tuple[Descent, Network], Metrics]:
     """One gradient step of all networks; the target then follows the new value network."""
-    config, agent = setup.config, setup.agent
-    gradient, metrics = gradients(config, agent, before.parameters, before.target, batch)
-    direction, state = setup.rule.update(gradient, before.optimiser, before.parameters)
-    parameters = jax.tree.map(
-        lambda old, by: old - learning_rate * by, before.parameters, direction
+    descent, target = before
+    gradient = partial(gradients, setup.config, setup.agent, target)
+    descent, metrics = descent_step(setup.rule, gradient, learning_rate, descent, batch)
+    target = jax.tree.map(
+        lambda behind, ahead: behind + setup.config.target_rate * (ahead - behind),
+        target,
+        descent.parameters.value,
     )
-    after = TACDescent(
-        parameters=parameters,
-        optimiser=state,
-        target=jax.tree.map(
-            lambda behind, ahead: behind + config.target_rate * (ahead - behind),
-            before.target,
-            parameters.value,
-        ),
-        total=jax.tree.map(jnp.add, before.total, direction),
-    )
-    return after, {**metrics, "gradient_norm": optax.tree.norm(gradient)}
+    return (descent, target), metrics
 
 
 def _gradient(
@@ -190,7 +168,7 @@ def _gradient(
         weight=present / jnp.maximum(jnp.sum(present), 1.0),
         noise=jax.random.normal(key, transitions.action.shape),
     )
-    gradient, _ = gradients(setup.config, setup.agent, parameters, memory.target, batch)
+    gradient, _ = gradients(setup.config, setup.agent, memory.target, parameters, batch)
     return gradient
 
 
