@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import tyro
 
@@ -14,7 +14,6 @@ from fmarl import __version__
 from fmarl.errors import BAD_INPUT, BadInput
 
 
-@runtime_checkable
 class Command(Protocol):
     """A subcommand: a record of its options that can be run, which gives the exit code."""
 
@@ -61,27 +60,24 @@ def parse(words: Sequence[str]) -> Command:
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            return _parse_one(words) if words and words[0] in COMMANDS else _parse_any(words)
+            return _parse(words)
     except SystemExit as stop:
         if stop.code in (None, 0):
             raise
         raise BadInput(_error_line(said.getvalue(), words)) from None
 
 
-def _parse_one(words: Sequence[str]) -> Command:
-    """A command may say what its options are before any are given (`defaults`)."""
+def _parse(words: Sequence[str]) -> Command:
+    if not words or words[0] not in COMMANDS:  # help on all commands, or a word that is none
+        commands = {word: _load(word) for word in COMMANDS}
+        return tyro.extras.subcommand_cli_from_dict(
+            commands, prog="fmarl", description=ABOUT, args=list(words)
+        )
     word, *options = words
     command = _load(word)
+    # A command may say what its options are before any are given.
     defaults = getattr(command, "defaults", lambda options: None)(options)
     return tyro.cli(command, prog=f"fmarl {word}", args=options, default=defaults)
-
-
-def _parse_any(words: Sequence[str]) -> Command:
-    """For help on all commands, and for words that are none."""
-    commands = {word: _load(word) for word in COMMANDS}
-    return tyro.extras.subcommand_cli_from_dict(
-        commands, prog="fmarl", description=ABOUT, args=list(words)
-    )
 
 
 def _load(word: str) -> Any:

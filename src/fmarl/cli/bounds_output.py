@@ -48,8 +48,7 @@ TRUTH_METHODS = {
 }
 """The paper's methods, and one that is ours: fewer links, better mixed."""
 TRUTH_DRAWN = ("FIRL τ=15", "FIRL one fast, six slow", "FIRL_D λ=0.92")
-TRUTH_UPDATES = 6000
-TRUTH_LEARNING_RATE = 0.02
+TRUTH_RUN = {"learning_rate": 0.02, "total_updates": 6000}
 QUADRATIC = Problem(smoothness=1.0, gradient_noise=0.02, initial_gap=0.5, initial_gradient_norm=1.0)
 """A quadratic loss, where the truth can be computed without sampling."""
 
@@ -163,7 +162,7 @@ def draw_against(setting: Setting, axis: Axis, path: Path) -> None:
 
 def show_truth(picture: Path | None) -> int:
     """Print bounds beside the exact truth on a quadratic loss, and draw it if that is wanted."""
-    plans = {name: _truth_plan(setting) for name, setting in TRUTH_METHODS.items()}
+    plans = {name: replace(setting.plan(), **TRUTH_RUN) for name, setting in TRUTH_METHODS.items()}
     norms = {name: exact_gradient_norms(QUADRATIC, plan) for name, plan in plans.items()}
     columns = ["method", "cost ψ0"]
     columns += ["printed bound", "truth", "holds", "corrected bound", "truth", "holds"]
@@ -223,11 +222,6 @@ def _points(setting: Setting, axis: Axis) -> dict[float, BoundsResult]:
     return found
 
 
-def _truth_plan(setting: Setting) -> Plan:
-    plan = setting.plan()
-    return replace(plan, learning_rate=TRUTH_LEARNING_RATE, total_updates=TRUTH_UPDATES)
-
-
 def _truth_row(plan: Plan, norms: Norms) -> list[object]:
     claimed = float(BOUNDS[claimed_bound(plan)].bound(QUADRATIC, plan).total)
     proved = float(corrected.sharp_bound(QUADRATIC, plan).total)
@@ -237,26 +231,22 @@ def _truth_row(plan: Plan, norms: Norms) -> list[object]:
 
 
 def _draw_truth(methods: dict[str, tuple[Plan, Norms]], path: Path) -> None:
-    from fmarl.report.figures import draw_measured, save_figure
+    from fmarl.report.figures import PlotCurve, draw_measured, save_figure
 
-    lengths = np.unique(np.geomspace(15, TRUTH_UPDATES, 60).astype(int) // 15 * 15).tolist()
-    panels = [
-        (name, _truth_curves(plan, norms, lengths)) for name, (plan, norms) in methods.items()
-    ]
+    longest = TRUTH_RUN["total_updates"]
+    lengths = np.unique(np.geomspace(15, longest, 60).astype(int) // 15 * 15).tolist()
+    panels = []
+    for name, (plan, norms) in methods.items():
+        plans = [replace(plan, total_updates=length) for length in lengths]
+        proved = [corrected.sharp_bound(QUADRATIC, one).total for one in plans]
+        weighted = [weighted_average(norms[:length], plan) for length in lengths]
+        plain = [norms[:length].mean() for length in lengths]
+        claimed = [BOUNDS[claimed_bound(plan)].bound(QUADRATIC, one).total for one in plans]
+        curves = [
+            PlotCurve("corrected bound", proved, "sharp"),
+            PlotCurve("truth, weighted as proved", weighted, "weighted"),
+            PlotCurve("truth, plain average", plain, "measured"),
+            PlotCurve("printed bound", claimed, "printed"),
+        ]
+        panels.append((name, curves))
     save_figure(draw_measured(panels, updates=lengths), path)
-
-
-def _truth_curves(plan: Plan, norms: Norms, lengths: Sequence[int]) -> list:
-    from fmarl.report.figures import PlotCurve
-
-    plans = [replace(plan, total_updates=length) for length in lengths]
-    proved = [corrected.sharp_bound(QUADRATIC, one).total for one in plans]
-    weighted = [weighted_average(norms[:length], plan) for length in lengths]
-    plain = [norms[:length].mean() for length in lengths]
-    claimed = [BOUNDS[claimed_bound(plan)].bound(QUADRATIC, one).total for one in plans]
-    return [
-        PlotCurve("corrected bound", proved, "sharp"),
-        PlotCurve("truth, weighted as proved", weighted, "weighted"),
-        PlotCurve("truth, plain average", plain, "measured"),
-        PlotCurve("printed bound", claimed, "printed"),
-    ]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float
 
 from fmarl.errors import BadInput, require
 from fmarl.federation.parse import read_local_updates, read_mixing
@@ -95,13 +94,17 @@ class Setting:
             "T is a multiple of P",
             "Change one of them so that an epoch holds whole updates.",
         )
+        mixing = None
+        if self.graph != "none":
+            step, rounds = self.consensus_step, self.consensus_rounds
+            mixing = read_mixing(self.graph, self.weights, step, rounds, self.num_agents, self.seed)
         return make_plan(
             sync_period=self.sync_period,
             local_updates=read_local_updates(
                 self.local_updates, self.step_seconds, self.num_agents, self.sync_period
             ),
             decay=exponential_decay(self.decay_rate, self.sync_period),
-            mixing=self._mixing(),
+            mixing=mixing,
             learning_rate=self.learning_rate,
             total_updates=count_updates(
                 num_epochs=self.num_epochs,
@@ -128,10 +131,8 @@ class Setting:
         return paper_step_problem(graph, self.consensus_step)
 
     def _require_sizes(self) -> None:
-        whole = {
-            field.name: getattr(self, field.name) for field in fields(self) if field.type is int
-        }
-        for name, value in whole.items():
+        for name in (field.name for field in fields(self) if field.type is int):
+            value = getattr(self, name)
             smallest = 0 if name in ("seed", "consensus_rounds") else 1
             largest = LARGEST.get(name, LARGEST_NUMBER)
             require(
@@ -140,12 +141,6 @@ class Setting:
                 f"{smallest} <= {name} <= {largest}",
                 "Give a number in that range.",
             )
-
-    def _mixing(self) -> Float[np.ndarray, "round agent agent"] | None:
-        if self.graph == "none":
-            return None
-        step, rounds = self.consensus_step, self.consensus_rounds
-        return read_mixing(self.graph, self.weights, step, rounds, self.num_agents, self.seed)
 
 
 def read_settings(path: Path, base: Setting) -> list[Setting]:

@@ -23,15 +23,10 @@ from fmarl.records.jsonl import last_record
 from fmarl.records.run_folder import RunFolder
 from fmarl.report.format import size
 from fmarl.report.run_reader import RecordedRun, read_recorded_run
-from fmarl.report.run_scores import (
-    baseline,
-    epochs_to_baseline,
-    final,
-    last_counts,
-    utility_row,
-)
+from fmarl.report.run_scores import baseline, epochs_to_baseline, final, last_counts, utility_row
 from fmarl.web.server import PageProcess
 
+INTRODUCTION = f"fmarl {__version__}: seven vehicles learn to drive a figure eight, in four ways"
 LEARNING_RATE = 3e-4
 """Three times the paper's, so that there is something to see in two minutes."""
 SAMPLES = "samples"
@@ -71,7 +66,10 @@ class Demo:
         with ExitStack() as stack:
             page = None if self.no_page else stack.enter_context(PageProcess([place]))
             if not self.json:
-                _print_intro(place, page)
+                lines = [f"runs: {place}"]
+                if page is not None:
+                    lines += [f"page: {page.address}  (open it: vehicles move while they learn)"]
+                print_lines(INTRODUCTION, *lines)
             with LocalLauncher(jobs=self.jobs) as launcher:
                 code = self._train(place, [SAMPLES], launcher)
                 code = code or self._train(place, METHODS, launcher)
@@ -117,23 +115,20 @@ def _place(out: Path) -> Path:
 
 def _begin_all(place: Path, num_epochs: int) -> None:
     """Make the runs that are not there yet, so that the page shows all from the start."""
-    samples = _experiment(MethodConfig(method="synchronous", learning_rate=LEARNING_RATE))
-    wanted = {SAMPLES: replace(samples, num_epochs=max(num_epochs // SAMPLE_SHARE, 2))}
+    base = Experiment(num_epochs=num_epochs, test_every=5, test_repetitions=1)
+    synchronous = MethodConfig(method="synchronous", learning_rate=LEARNING_RATE)
+    short = max(num_epochs // SAMPLE_SHARE, 2)
+    wanted = {SAMPLES: replace(base, together=synchronous, num_epochs=short)}
     for name, together in METHODS.items():
         # Nobody holds the mean of agents that learn alone, so its gradient says nothing.
         source = "" if name == "irl" else str((place / SAMPLES).absolute())
-        wanted[name] = replace(_experiment(together), num_epochs=num_epochs, samples=source)
+        wanted[name] = replace(base, together=together, samples=source)
     for name, experiment in wanted.items():
         if not RunFolder(place / name).description.exists():
             begin(experiment, place / name)
 
 
-def _experiment(together: MethodConfig) -> Experiment:
-    return Experiment(together=together, test_every=5, test_repetitions=1)
-
-
 def _is_done(folder: Path) -> bool:
-    """Whether a run is there and has come to its end."""
     if not RunFolder(folder).description.exists():
         return False
     return last_record(RunFolder(folder).metrics).get("epoch") == read_experiment(folder).num_epochs
@@ -150,16 +145,7 @@ def _row(run: RecordedRun) -> dict[str, Any]:
     }
 
 
-def _print_intro(place: Path, page: PageProcess | None) -> None:
-    print_lines(
-        f"fmarl {__version__}: seven vehicles learn to drive a figure eight, in four ways",
-        f"runs: {place}",
-        *([f"page: {page.address}  (open it: vehicles move while they learn)"] if page else []),
-    )
-
-
 def _keep_open(page: PageProcess) -> None:
-    """Leave the page up for its viewers."""
     print_lines(f"The page stays at {page.address} until you press Ctrl-C.")
     try:
         page.wait()

@@ -34,10 +34,10 @@ REQUIRED = (
     "uvicorn",
 )
 OPTIONAL = {
-    "tensorboard": ("curves in a browser", "pip install tensorboard"),
-    "eclipse-sumo": ("roads of your own", "pip install 'fmarl[roads]'"),
-    "ray": ("more than one machine", "pip install 'fmarl[ray]'"),
-    "pytest": ("development", "make test"),
+    "tensorboard": ("for curves in a browser", "pip install tensorboard"),
+    "eclipse-sumo": ("for roads of your own", "pip install 'fmarl[roads]'"),
+    "ray": ("for more than one machine", "pip install 'fmarl[ray]'"),
+    "pytest": ("for development", "make test"),
 }
 """What later parts use: the package, what it is for, the command to get it."""
 HINTS = {"ray": "check a cluster: fmarl doctor --address HOST:6379"}
@@ -104,14 +104,12 @@ def _space(name: str, size: int, fix: str) -> Check:
 
 
 def _packages() -> Iterator[Check]:
-    for name in REQUIRED:
-        found = _version(name)
-        fix = "" if found else f"pip install {name}"
-        yield Check(name, "ok" if found else "missing", found or "–", fix, required=True)
-    for name, (purpose, command) in OPTIONAL.items():
-        found = _version(name)
-        fix = HINTS.get(name, "") if found else command
-        yield Check(name, "ok" if found else "missing", found or f"for {purpose}", fix)
+    missing = {name: ("–", f"pip install {name}") for name in REQUIRED} | OPTIONAL
+    for name, (found, fix) in missing.items():
+        try:
+            yield Check(name, "ok", version(name), HINTS.get(name, ""), name in REQUIRED)
+        except PackageNotFoundError:
+            yield Check(name, "missing", found, fix, name in REQUIRED)
 
 
 def _cluster(address: str) -> list[Check]:
@@ -129,10 +127,3 @@ def _host(host: Host, said: Answer, ours: Mapping[str, str]) -> Check:
     state = "missing" if said.problem else "low" if differs else "ok"
     fix = f"install there what is here: {differs}" if differs else ""
     return Check(f"host {host.address}", state, f"{size}, {versions}", fix, required=True)
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None

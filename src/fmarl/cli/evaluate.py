@@ -53,15 +53,12 @@ class Evaluate:
             return
         title = f"{self.repetitions} test epochs each, seed {self.seed}"
         columns = ["run", "mean reward", "low", "high", "crashed", "mean return"]
-        print_table(title, columns, [_row(name, result) for name, result in results.items()])
+        rows = []
+        for name, one in results.items():
+            returns = sum(one.returns) / len(one.returns)
+            rows.append([name, *mean_interval(one.rewards), sum(one.crashed), returns])
+        print_table(title, columns, rows)
         print_lines("low and high: 95 % interval over the epochs of one run, not over seeds")
-
-
-def _row(name: str, result: Evaluation) -> list[object]:
-    interval = mean_interval(result.rewards)
-    returns = sum(result.returns) / len(result.returns)
-    crashes = sum(result.crashed)
-    return [name, interval.value, interval.low, interval.high, crashes, returns]
 
 
 def _facts(result: Evaluation) -> dict[str, object]:

@@ -6,13 +6,14 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import tyro
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from fmarl.records.strict_json import plain
 
 Flag = tyro.conf.FlagCreatePairsOff[bool]
 """A switch that is off unless named."""
@@ -46,7 +47,7 @@ def print_lines(*lines: str) -> None:
 
 def print_json(value: object, *, indent: int | None = 2) -> None:
     """A value as strict JSON; without an indent on one line, for a stream of them."""
-    sys.stdout.write(json.dumps(strict(value), indent=indent, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(plain(value), indent=indent, ensure_ascii=False) + "\n")
 
 
 def warn(message: str) -> None:
@@ -83,14 +84,3 @@ def show(value: object) -> str:
 
 def _is_number(cell: str) -> bool:
     return cell in ("–", "∞", "infeasible") or bool(re.fullmatch(r"-?[\d.]+(e[-+]\d+)?", cell))
-
-
-def strict(value: object) -> Any:
-    """A value as JSON knows it: what is infinite or not a number becomes null."""
-    if isinstance(value, dict):
-        return {key: strict(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [strict(entry) for entry in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value

@@ -7,7 +7,7 @@ closed by its `with`, which gives the terminal back as it was, whatever ended th
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -19,6 +19,7 @@ from rich.text import Text
 
 from fmarl.cli import output
 from fmarl.launch.run_status import RunStatus
+from fmarl.records.strict_json import plain
 from fmarl.report.format import size
 from fmarl.report.sparkline import sparkline
 
@@ -65,9 +66,8 @@ class ProgressDisplay:
         self._live = Live(console=self._console, get_renderable=self._view)
 
     def update(self, status: RunStatus) -> None:
-        """Show the new status of a run."""
-        known = self._rows.get(status.name)
-        is_tested = _tests(status) > _tests(known)
+        known = self._rows.get(status.name, replace(status, epoch=0, test_rewards=()))
+        is_tested = len(status.test_rewards) > len(known.test_rewards)
         # Made anew, not changed: the table is drawn by another thread.
         self._rows = {**self._rows, status.name: status}
         self._recent = [*(name for name in self._recent if name != status.name), status.name]
@@ -103,15 +103,9 @@ class ProgressDisplay:
         return table([rows[name] for name in rows if name in shown], len(rows), self._measure)
 
 
-def _tests(status: RunStatus | None) -> int:
-    return len(status.test_rewards) if status else 0
-
-
-def _tenths(status: RunStatus | None) -> int:
+def _tenths(status: RunStatus) -> int:
     """How much of a run is done that has no tests to tell of."""
-    if status is None or status.test_rewards:
-        return 0
-    return 10 * status.epoch // max(status.num_epochs, 1)
+    return 0 if status.test_rewards else 10 * status.epoch // max(status.num_epochs, 1)
 
 
 def mode_for(console: Console, *, quiet: bool, as_json: bool) -> Mode:
@@ -144,7 +138,17 @@ def table(
         grid.add_column(head, justify="right", no_wrap=True)
     grid.add_column("state", overflow="fold")
     for status in rows:
-        grid.add_row(*_cells(status))
+        grid.add_row(
+            Text(status.name),
+            f"{status.epoch}/{status.num_epochs}",
+            ProgressBar(total=max(status.num_epochs, 1), completed=status.epoch),
+            _number(status.test_reward),
+            SparklineCell(status.test_rewards),
+            _short(status.gradient_norm),
+            size(status.bytes_sent),
+            duration(status.seconds_left),
+            Text(status.state),
+        )
     return Constrain(grid, WIDEST)
 
 
@@ -171,7 +175,7 @@ def facts(status: RunStatus) -> dict[str, Any]:
     """One run for JSON, with its newest test; what is not a finite number becomes null."""
     values = {**vars(status), "test_reward": status.test_reward}
     del values["test_rewards"]
-    return output.strict(values)
+    return plain(values)
 
 
 def duration(seconds: float | None) -> str:
@@ -188,20 +192,6 @@ def duration(seconds: float | None) -> str:
         return f"{seconds / 60:.0f} min"
     hours = seconds / 3600
     return f"{hours:.1f} h" if hours < 36 else f"{hours / 24:.1f} d"
-
-
-def _cells(status: RunStatus) -> list[RenderableType]:
-    return [
-        Text(status.name),
-        f"{status.epoch}/{status.num_epochs}",
-        ProgressBar(total=max(status.num_epochs, 1), completed=status.epoch),
-        _number(status.test_reward),
-        SparklineCell(status.test_rewards),
-        _short(status.gradient_norm),
-        size(status.bytes_sent),
-        duration(status.seconds_left),
-        Text(status.state),
-    ]
 
 
 def _number(value: float | None) -> str:

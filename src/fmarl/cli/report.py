@@ -26,7 +26,6 @@ from fmarl.reproduce.claims import CLAIMS
 from fmarl.reproduce.report_page import write_report
 from fmarl.reproduce.results import ResultsFolder, read_about
 from fmarl.reproduce.study_results import Evidence, read_evidence
-from fmarl.reproduce.verdicts import Claim
 
 RESULTS = Path("results/paper")
 """What is reported on if nothing is named."""
@@ -54,11 +53,8 @@ class Report:
     """Print the table, or the verdicts on the paper's claims, as JSON."""
 
     def run(self) -> int:
-        """Read, decide, draw, write."""
         require(bool(self.runs), "no runs", "one or more", "Name a run, or a folder of runs.")
-        if _are_results(self.runs):
-            return self._on_results(*self.runs)
-        return self._on_runs()
+        return self._on_results(*self.runs) if _are_results(self.runs) else self._on_runs()
 
     def _on_results(self, folder: Path, *others: Path) -> int:
         what = f"--against {self.against!r:.60} for results of a reproduction"
@@ -140,7 +136,6 @@ def _estimate(run: RecordedRun) -> Mapping[str, float] | str:
 
 
 def _main_columns(report: RunReport) -> tuple[str, list[str], list[list[str]]]:
-    """What the terminal shows of the tables."""
     several = len(report.runs.scenes) > 1
     columns = ["method", *(["world"] if several else []), "seeds", "at the end", "mean"]
     rows = [
@@ -170,7 +165,12 @@ def say_what_holds(
 ) -> None:
     """Print what a report says of every claim, beside what others say with other choices."""
     rows = [
-        (claim.number, claim.says, *evidence.decisions(claim), *_decisions(claim, others))
+        (
+            claim.number,
+            claim.says,
+            *evidence.decisions(claim),
+            *(one.decisions(claim)[0] for one in others.values()),
+        )
         for claim in CLAIMS
     ]
     if as_json:
@@ -181,7 +181,3 @@ def say_what_holds(
         columns = ["", "the paper says", "at its η", "each at its best η", *others]
         print_table("Claims", columns, rows)
         print_lines(f"Report: {path}")
-
-
-def _decisions(claim: Claim, others: Mapping[str, Evidence]) -> list[str]:
-    return [one.decisions(claim)[0] for one in others.values()]

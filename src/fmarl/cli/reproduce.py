@@ -1,7 +1,6 @@
 """`fmarl reproduce`: run the paper's experiments, as many as are missing, and report on them."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,7 +78,9 @@ class Reproduce:
         todo = still_to_run(study, parts, results, ResultsFolder(folder))
         if todo:
             require_same_code(folder, read_about(folder), what_runs_here(study))
-        with self._launcher(todo) as launcher:
+        # No cluster is joined for nothing.
+        engine, address = (self.engine, self.address) if todo else ("in-process", None)
+        with open_launcher(engine, address, jobs=self.jobs) as launcher:
             self._show_plan(len(results), todo, folder, len(launcher))
             if self.plan:
                 return 0
@@ -107,25 +108,16 @@ class Reproduce:
             )
             return queue.run(launcher)
 
-    def _launcher(self, todo: Sequence[Experiment]) -> AbstractContextManager[Launcher]:
-        """For what is missing; no cluster is joined for nothing."""
-        engine = self.engine if todo else "in-process"
-        return open_launcher(engine, self.address if todo else None, jobs=self.jobs)
-
     def _show_plan(self, there: int, todo: Sequence[Experiment], folder: Path, cores: int) -> None:
         seconds = wall_seconds(todo, cores)
         if self.json and self.plan:
             print_json({"there": there, "missing": len(todo), "seconds": seconds})
         elif not self.quiet and not self.json:
-            print_lines(f"{folder} has {there} runs; {_rest(len(todo), seconds, cores)}.")
+            time = f"take about {duration(seconds)} on {cores} cores"
+            rest = f"{len(todo)} are missing and {time}" if todo else "none is missing"
+            print_lines(f"{folder} has {there} runs; {rest}.")
 
 
 def _print_end(name: str, status: RunStatus, seconds_left: float) -> None:
     score = f"NAS {status.test_reward:.3f}" if status.test_reward is not None else ""
     print_lines(f"{name}  {score}  {status.state}; about {duration(seconds_left)} left")
-
-
-def _rest(missing: int, seconds: float, cores: int) -> str:
-    if not missing:
-        return "none is missing"
-    return f"{missing} are missing and take about {duration(seconds)} on {cores} cores"

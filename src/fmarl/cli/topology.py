@@ -65,6 +65,13 @@ class Topology:
 
     def _weightings(self, graph: Graph) -> dict[str, dict[str, float]]:
         """What is left with each weighting; one that this graph does not allow says why."""
+        prices = Problem(  # checks that both can be prices
+            smoothness=1.0,
+            gradient_noise=0.0,
+            exchange_cost=self.exchange_cost,
+            mixing_cost=self.mixing_cost,
+        )
+        price = float(prices.exchange_cost + prices.mixing_cost)
         found = {}
         for name, recipe in WEIGHTS.items():
             try:
@@ -78,18 +85,9 @@ class Topology:
             found[name] = {
                 "disagreement_left": left,
                 "drift_factor": left**2,
-                "cost_per_slot": graph.num_links * len(rounds) * self._price(),
+                "cost_per_slot": graph.num_links * len(rounds) * price,
             }
         return found
-
-    def _price(self) -> float:
-        prices = Problem(  # checks that both can be prices
-            smoothness=1.0,
-            gradient_noise=0.0,
-            exchange_cost=self.exchange_cost,
-            mixing_cost=self.mixing_cost,
-        )
-        return float(prices.exchange_cost + prices.mixing_cost)
 
     def _show(
         self, graph: Graph, facts: dict[str, Any], weightings: dict[str, dict[str, float]]
@@ -123,7 +121,6 @@ class Topology:
 
 
 def _facts(graph: Graph) -> dict[str, Any]:
-    """What the graph alone decides."""
     return {
         "num_agents": graph.num_agents,
         "edges": list(graph.edges),

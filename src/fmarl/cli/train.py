@@ -56,20 +56,17 @@ class Train:
         """Check everything before anything is made, then train."""
         require(1 <= self.seeds <= 10_000, f"seeds = {self.seeds}", "1 to 10000", "Use 5.")
         self.flags.check(self.seeds)
-        experiments = self._experiments()
-        _check(experiments[0])
-        folders = [begin(one, self._folder(one)) for one in experiments]
+        seeds = range(self.experiment.seed, self.experiment.seed + self.seeds)
+        experiments = [replace(self.experiment, seed=seed) for seed in seeds]
+        _check(self.experiment)
+        folders = [begin(one, self._folder(one.seed)) for one in experiments]
         with _page_of(folders) if self.watch else nullcontext():
             return self.flags.train(folders)
 
-    def _experiments(self) -> list[Experiment]:
-        first = self.experiment.seed
-        return [replace(self.experiment, seed=first + index) for index in range(self.seeds)]
-
-    def _folder(self, experiment: Experiment) -> Path | None:
+    def _folder(self, seed: int) -> Path | None:
         if self.out is None or self.seeds == 1:
             return self.out
-        return self.out / f"seed-{experiment.seed}"
+        return self.out / f"seed-{seed}"
 
 
 @contextmanager

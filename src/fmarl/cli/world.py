@@ -85,7 +85,9 @@ class WorldCommand:
                 frames.append(frame)
             over = step.over
         if self.frames is not None:
-            _write_frames(self.frames, frames, self.world)
+            what = f"--frames in {self.world}"
+            require(bool(frames), what, "a world that can be drawn", "Leave it out.")
+            write_frames(self.frames, frames)
         return float(np.mean(rewards)) if rewards else 0.0, len(rewards)
 
     def _draw(self, world: World) -> None:
@@ -117,11 +119,6 @@ class WorldCommand:
             f"mean reward {interval.value:.4f}, 95 % interval {interval.low:.4f} to "
             f"{interval.high:.4f} over {len(rewards)} seeds",
         )
-
-
-def _write_frames(path: Path, frames: list[np.ndarray], world: str) -> None:
-    require(bool(frames), f"--frames in {world}", "a world that can be drawn", "Leave it out.")
-    write_frames(path, frames)
 
 
 def _make_policy(

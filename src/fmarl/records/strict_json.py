@@ -33,7 +33,7 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
     >>> encode_line({"loss": np.float32(0.1), "norm": float("inf"), "rewards": np.zeros(2)})
     b'{"loss":0.1,"norm":null,"rewards":[0.0,0.0]}\n'
     """
-    return _dump(_plain(record), separators=(",", ":")) + b"\n"
+    return _dump(plain(record), separators=(",", ":")) + b"\n"
 
 
 def decode(content: bytes) -> dict[str, Any]:
@@ -98,13 +98,14 @@ def _read_out(value: Any) -> Any:
     return {name: _read_out(part) for name, part in value.items()}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON knows it: arrays as lists, and null for what is not a finite number."""
     if hasattr(value, "__array__"):
-        return _plain(_numbers(np.asarray(value)))
+        return plain(_numbers(np.asarray(value)))
     if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items()}
+        return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
