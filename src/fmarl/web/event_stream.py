@@ -48,10 +48,13 @@ class EventStream:
         yield b"retry: %d\n\n" % RETRY_MILLISECONDS
         while True:
             chunk, place = self._chunk(place)
-            if not chunk:
-                chunk = b"" if await self._wait() else b": beat\n\n"
             if chunk:
                 yield chunk
+                continue
+            try:
+                await asyncio.wait_for(self._more.wait(), BEAT_SECONDS)
+            except TimeoutError:
+                yield b": beat\n\n"
 
     def _add(self, events: Iterable[ServerEvent]) -> None:
         for event in events:
@@ -75,10 +78,3 @@ class EventStream:
             size += len(self._log[place])
             place += 1
         return b"".join(parts), place
-
-    async def _wait(self) -> bool:
-        try:
-            await asyncio.wait_for(self._more.wait(), BEAT_SECONDS)
-        except TimeoutError:
-            return False
-        return True

@@ -9,15 +9,15 @@ from fmarl.federation.run_labels import flat_settings, label_of
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.report.bound_curve import bound_of
 from fmarl.report.run_reader import read_recorded_run, recorded_method
+from fmarl.report.run_scores import PRICES
 from fmarl.settings_io import parse_changes, with_changes
-from fmarl.theory import Problem
 from fmarl.topology import algebraic_connectivity, disagreement_left, from_edges
 from fmarl.worlds.registry import ROADS
 from fmarl.worlds.sumo import figure_eight, merge_options
 from fmarl.worlds.sumo.roads.description import Road
 from fmarl.worlds.sumo.roads.network import compiled_network, lane_shapes
 
-PRICES = ("upload_cost", "update_cost", "exchange_cost", "mixing_cost")
+PRICE_NAMES = ("upload_cost", "update_cost", "exchange_cost", "mixing_cost")
 PRESETS: dict[str, dict[str, Any]] = {
     "figure-eight": figure_eight.PRESETS,
     "merge": merge_options.PRESETS,
@@ -31,7 +31,6 @@ def about_run(folder: RunFolder, name: str) -> dict[str, Any]:
     description = read_run(folder.path)
     settings = description["experiment"]
     method, facts = recorded_method(folder)
-    problem = Problem(smoothness=1.0, gradient_noise=0.0)
     return {
         "run": name,
         "name": name,
@@ -44,7 +43,7 @@ def about_run(folder: RunFolder, name: str) -> dict[str, Any]:
         "num_agents": method.num_agents if method else None,
         "road": road_facts(settings),
         "method": method_facts(method, facts) if method else None,
-        "prices": {price: getattr(problem, price) for price in PRICES},
+        "prices": {name: getattr(PRICES, name) for name in PRICE_NAMES},
         "bound": bound_facts(folder, name),
     }
 
@@ -53,7 +52,9 @@ def road_facts(settings: dict[str, Any]) -> dict[str, Any] | None:
     """What the page draws a run's road from; None for a world without one."""
     if settings.get("world") not in ROADS:
         return None
-    options = _options(settings)
+    changes = parse_changes(settings.get("set", ()))
+    preset = PRESETS[settings["world"]][str(changes.pop("preset", "zju"))]
+    options: Any = with_changes(preset, changes)
     vehicle = getattr(options, "vehicle_type", None) or options.human_type
     return {
         "lanes": _lanes(options.road()),
@@ -63,12 +64,6 @@ def road_facts(settings: dict[str, Any]) -> dict[str, Any] | None:
         "step_seconds": options.step_seconds * getattr(options, "steps_per_action", 1),
         "max_accel": options.max_accel,
     }
-
-
-def _options(settings: dict[str, Any]) -> Any:
-    changes = parse_changes(settings.get("set", ()))
-    preset = PRESETS[settings["world"]][str(changes.pop("preset", "zju"))]
-    return with_changes(preset, changes)
 
 
 def _lanes(road: Road) -> list[list[list[float]]]:
@@ -82,21 +77,13 @@ def _lanes(road: Road) -> list[list[list[float]]]:
 
 def method_facts(method: Method, facts: dict[str, Any]) -> dict[str, Any]:
     """A method in the page's words: `method.json`, and how well neighbours come to agree."""
-    links = method.links
-    return {
-        **facts,
-        "links": [list(pair) for pair in links],
-        "averages": method.averages != "none",
-        **(_agreement(method) if links else {}),
-    }
-
-
-def _agreement(method: Method) -> dict[str, float]:
-    graph = from_edges(method.num_agents, method.links)
-    return {
-        "algebraic_connectivity": algebraic_connectivity(graph),
-        "contraction": disagreement_left(method.mixing),
-    }
+    links = [list(pair) for pair in method.links]
+    found = {**facts, "links": links, "averages": method.averages != "none"}
+    if links:
+        graph = from_edges(method.num_agents, method.links)
+        found["algebraic_connectivity"] = algebraic_connectivity(graph)
+        found["contraction"] = disagreement_left(method.mixing)
+    return found
 
 
 def bound_facts(folder: RunFolder, name: str) -> dict[str, Any]:

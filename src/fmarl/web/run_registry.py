@@ -24,17 +24,14 @@ class RunRegistry:
 
     def poll(self) -> list[ServerEvent]:
         """What has happened since the last call: runs that came, went, and went on."""
-        events = self._remove_deleted()
+        gone = [name for name, run in self.runs.items() if not run.exists]
+        for name in gone:
+            del self.runs[name]
+        events = [ServerEvent("gone", {"run": name}) for name in gone]
         self._add_found()
         for run in list(self.runs.values()):
             events += run.poll()
         return events
-
-    def _remove_deleted(self) -> list[ServerEvent]:
-        gone = [name for name, run in self.runs.items() if not run.exists]
-        for name in gone:
-            del self.runs[name]
-        return [ServerEvent("gone", {"run": name}) for name in gone]
 
     def _add_found(self) -> None:
         known = {run.folder.path for run in self.runs.values()}

@@ -36,7 +36,6 @@ class SecurityMiddleware:
         """Values of Host that are ours. With a token any name is: it knows who may ask."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

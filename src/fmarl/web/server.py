@@ -11,7 +11,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from asyncio import WriteTransport
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import uvicorn
@@ -20,12 +21,14 @@ from fmarl.child_process import ChildProcess, bind_to_parent
 from fmarl.errors import BadInput, require
 from fmarl.web.app import make_app
 from fmarl.web.event_stream import LOOK_SECONDS
-from fmarl.web.slow_clients import cut_off_stalled
 
 HOST, PORT = "127.0.0.1", 8765
 PORTS_TRIED = 20
 """Where the usual port is taken, as by another run's page, one of the next ones will do."""
 MOST_CONNECTIONS = 400
+STALLED_SECONDS = 15.0
+"""A viewer that has taken nothing for so long is cut off. Nothing is buffered for it beyond one
+chunk, but to the kernel a connection whose other end stopped reading is alive for ever."""
 
 
 def listen(host: str = HOST, port: int | None = None) -> socket.socket:
@@ -45,14 +48,10 @@ def listen(host: str = HOST, port: int | None = None) -> socket.socket:
     raise BadInput(f"--port {port or PORT} on {host} can not be used: {problem}. Use --port 0.")
 
 
-def is_local(host: str) -> bool:
-    """Whether only this machine can connect."""
-    return host == "localhost" or ipaddress.ip_address(host).is_loopback
-
-
 def make_token(host: str) -> str:
     """What viewers must show where others can connect; empty where nobody can."""
-    return "" if is_local(host) else secrets.token_urlsafe(18)
+    is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    return "" if is_local else secrets.token_urlsafe(18)
 
 
 def address_of(listener: socket.socket, token: str = "") -> str:
@@ -86,6 +85,34 @@ async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
         await server.serve(sockets=[listener])
     finally:
         cutting.cancel()
+
+
+class StallTimer:
+    """Remembers since when each connection has had the same bytes waiting."""
+
+    def __init__(self, seconds: float = STALLED_SECONDS) -> None:
+        self._seconds = seconds
+        self._waiting: dict[WriteTransport, tuple[int, float]] = {}
+
+    def stalled(self, transports: Iterable[WriteTransport], now: float) -> list[WriteTransport]:
+        """Those whose bytes have waited too long, none of them taken meanwhile."""
+        before, self._waiting = self._waiting, {}
+        for one in transports:
+            size = one.get_write_buffer_size()
+            size_before, since = before.get(one, (size, now))
+            if size > 0:
+                self._waiting[one] = (size, since if size == size_before else now)
+        return [one for one, (_, since) in self._waiting.items() if now - since >= self._seconds]
+
+
+async def cut_off_stalled(connections: Iterable) -> None:
+    """Look at a server's connections again and again, until cancelled."""
+    timer = StallTimer()
+    while True:
+        open_ones = [one.transport for one in list(connections) if one.transport is not None]
+        for transport in timer.stalled(open_ones, time.monotonic()):
+            transport.abort()
+        await asyncio.sleep(1.0)
 
 
 class PageProcess:

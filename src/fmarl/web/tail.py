@@ -69,15 +69,10 @@ class RunTail:
     def exists(self) -> bool:
         return self.folder.description.exists()
 
-    @property
-    def _is_being_deleted(self) -> bool:
-        """No run takes away what it has written."""
-        return self._metrics_end > 0 and not self.folder.metrics.exists()
-
     def poll(self) -> list[ServerEvent]:
         """Everything since the last call, in the order in which the page should hear it."""
-        if self._is_being_deleted:
-            return []
+        if self._metrics_end > 0 and not self.folder.metrics.exists():
+            return []  # it is being deleted, for no run takes away what it has written
         events = self._read_events()
         lines, problem = [], ""
         try:

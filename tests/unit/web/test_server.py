@@ -2,7 +2,7 @@
 
 from asyncio import WriteTransport
 
-from fmarl.web.slow_clients import StallTimer
+from fmarl.web.server import StallTimer
 
 
 class Connection(WriteTransport):
