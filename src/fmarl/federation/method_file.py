@@ -39,6 +39,7 @@ def describe_method(method: Method, total_updates: int, updates_per_epoch: int) 
     >>> read_method(describe_method(make_method(2, sync_period=3), 30, 6)).local_updates.tolist()
     [[3, 3]]
     """
+    attack = method.attack
     return {
         **{name: np.asarray(getattr(method, name)).item() for name in NUMBERS},
         "num_agents": method.num_agents,
@@ -52,7 +53,7 @@ def describe_method(method: Method, total_updates: int, updates_per_epoch: int) 
         "edge_agents": method.edge_agents.tolist() if method.edge_agents.any() else [],
         "aggregate": method.aggregate,
         "tolerated": method.tolerated,
-        **_describe_attack(method),
+        **({} if attack is None else _describe_attack(attack)),
     }
 
 
@@ -108,13 +109,11 @@ def _mixing(
     return mixing
 
 
-def _describe_attack(method: Method) -> dict[str, Any]:
-    if method.attack is None:
-        return {}
+def _describe_attack(attack: Attack) -> dict[str, Any]:
     return {
-        "attackers": np.flatnonzero(method.attack.attackers).tolist(),
-        "attack_factor": method.attack.factor.item(),
-        "attack_noise": method.attack.noise.item(),
+        "attackers": np.flatnonzero(attack.attackers).tolist(),
+        "attack_factor": attack.factor.item(),
+        "attack_noise": attack.noise.item(),
     }
 
 

@@ -13,12 +13,8 @@ from fmarl.topology import WEIGHTS, Graph, graph_from_text
 
 Number = TypeVar("Number", int, float)
 
-ATTACKS = {
-    "sign-flip": "sign-flip:F or sign-flip:F:SIZE",
-    "scale": "scale:F:SIZE",
-    "noise": "noise:F:STD",
-}
-"""From the word of the command line to how it is written; F is the number of attackers."""
+ATTACKS = "sign-flip:F or sign-flip:F:SIZE, scale:F:SIZE, noise:F:STD"
+"""How they are written; F is the number of attackers."""
 
 
 def read_local_updates(
@@ -74,8 +70,9 @@ def read_attack(text: str, num_agents: int) -> Attack | None:
         return None
     kind, *numbers = text.split(":")
     lengths = {"sign-flip": (1, 2), "scale": (2,), "noise": (2,)}.get(kind, ())
-    forms = ", ".join(ATTACKS.values())
-    require(len(numbers) in lengths, f"attack = {text!r:.40}", forms, "Write sign-flip:1:10, say.")
+    require(
+        len(numbers) in lengths, f"attack = {text!r:.40}", ATTACKS, "Write sign-flip:1:10, say."
+    )
     attackers, size = _attack_numbers(text, numbers)
     require(
         1 <= attackers < num_agents,

@@ -190,12 +190,14 @@ METHODS: dict[str, Recipe] = {
 
 def _averaged(config: MethodConfig, team: Team) -> dict:
     """Parts that all methods with a virtual agent and a period have in common."""
-    updates = _local_updates(config, team)
+    updates, words = _local_updates(config, team), ("zero", "renormalise")
+    require(config.missing in words, f"missing = {config.missing!r}", " or ".join(words), "Choose.")
+    counted = {"counted": (updates > 0).astype(float), "renormalise": True}
     return {
         "sync_period": config.sync_period,
         "local_updates": updates,
         **_aggregated(config, team),
-        **_absence(config, updates),
+        **(counted if config.missing == "renormalise" else {}),
         **_levels(config, team),
     }
 
@@ -239,7 +241,12 @@ def _local_updates(config: MethodConfig, team: Team) -> Int[np.ndarray, "period 
     shape = (team.periods, team.num_agents)
     if config.local_updates.startswith("drawn:"):
         fewest, most = read_range(config.local_updates.removeprefix("drawn:"))
-        _check_drawn(fewest, most, config.sync_period)
+        require(
+            1 <= fewest <= most <= config.sync_period,
+            f"local updates drawn from {fewest}-{most}",
+            f"1 <= fewest <= most <= sync_period = {config.sync_period}",
+            "Write drawn:1-15.",
+        )
         updates = _generator(team, "local updates").integers(fewest, most + 1, shape)
     else:
         text, seconds = config.local_updates, config.step_seconds
@@ -252,15 +259,6 @@ def _local_updates(config: MethodConfig, team: Team) -> Int[np.ndarray, "period 
     present = math.ceil(share * team.num_agents)
     order = _generator(team, "participation").random(shape).argsort(axis=1)
     return np.where(order < present, updates, 0)
-
-
-def _absence(config: MethodConfig, updates: Int[np.ndarray, "period agent"]) -> dict:
-    """What absent agents count as: a step of zero, or with `renormalise` nothing."""
-    words = ("zero", "renormalise")
-    require(config.missing in words, f"missing = {config.missing!r}", " or ".join(words), "Choose.")
-    if config.missing == "zero":
-        return {}
-    return {"counted": (updates > 0).astype(float), "renormalise": True}
 
 
 def _decay(config: MethodConfig) -> Float[np.ndarray, " slot"]:
@@ -287,15 +285,6 @@ def _mixing(config: MethodConfig, team: Team) -> Float[np.ndarray, "round agent 
     )
     step, agents = config.consensus_step, team.num_agents
     return read_mixing(config.graph, config.weights, step, rounds, agents, team.seed)
-
-
-def _check_drawn(fewest: int, most: int, sync_period: int) -> None:
-    require(
-        1 <= fewest <= most <= sync_period,
-        f"local updates drawn from {fewest}-{most}",
-        f"1 <= fewest <= most <= sync_period = {sync_period}",
-        "Write drawn:1-15.",
-    )
 
 
 def _refuse_unused(config: MethodConfig, recipe: Recipe) -> None:

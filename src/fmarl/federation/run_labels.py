@@ -13,9 +13,7 @@ from fmarl.federation.make_method import TOLERATING
 from fmarl.federation.recipes import METHODS
 
 Settings = Mapping[str, Any]
-"""Nested, as in `run.json`."""
-FlatSettings = Mapping[str, Any]
-"""One level, under the names that the command line has for them."""
+"""Nested as in `run.json`, or flat, under the names that the command line has for them."""
 
 OF_SOME_METHODS = {word for recipe in METHODS.values() for word in recipe.uses}
 """Settings that not every method uses."""
@@ -45,7 +43,8 @@ def label_of(settings: Settings) -> str:
     if method == "synchronous":
         parts.append("τ=1")
     if "decay_rate" in uses:
-        parts.append(_decay(together))
+        listed = together.get("decay_weights")
+        parts.append(f"D={listed}" if listed else _numbered("λ=", together.get("decay_rate")))
     if "graph" in uses:
         parts.append(_mixing(together))
     if "delay_slots" in uses:
@@ -58,6 +57,8 @@ def label_of(settings: Settings) -> str:
 
 def distinct_labels(all_settings: Sequence[Settings]) -> list[str]:
     """Labels of several groups; where two would be the same, what tells them apart is added.
+
+    Where no setting does, a number does.
 
     >>> firl = {"together": {"method": "periodic", "sync_period": 15}}
     >>> distinct_labels([{**firl, "world": "merge"}, {**firl, "world": "figure-eight"}])
@@ -73,7 +74,8 @@ def distinct_labels(all_settings: Sequence[Settings]) -> list[str]:
                 _numbered(SYMBOLS.get(name, f"{name}="), flat[index].get(name)) for name in telling
             ]
             labels[index] = " ".join([label, *(part for part in parts if part)])
-    return _numbered_apart(labels)
+    before = [labels[:index].count(label) for index, label in enumerate(labels)]
+    return [f"{label} #{n + 1}" if n else label for label, n in zip(labels, before, strict=True)]
 
 
 def group_of(settings: Settings) -> str:
@@ -105,7 +107,7 @@ def flat_settings(settings: Settings) -> dict[str, Any]:
     return {name: value for name, value in flat.items() if name not in unused}
 
 
-def differences(all_settings: Sequence[FlatSettings]) -> dict[str, list[Any]]:
+def differences(all_settings: Sequence[Settings]) -> dict[str, list[Any]]:
     """Settings that are not the same everywhere, each with its value in every place, or None.
 
     >>> differences([{"world": "merge", "seed": 1}, {"world": "merge", "seed": 2}])
@@ -116,30 +118,15 @@ def differences(all_settings: Sequence[FlatSettings]) -> dict[str, list[Any]]:
     return {name: found for name, found in values.items() if any(one != found[0] for one in found)}
 
 
-def _telling(all_settings: Sequence[FlatSettings]) -> list[str]:
+def _telling(all_settings: Sequence[Settings]) -> list[str]:
     """Few settings that together tell all apart: each one tells some that those before did not."""
-    differing = differences(all_settings)
     chosen: list[str] = []
-    for name in differing:
-        if name in NOT_IN_A_GROUP:
-            continue
-        if _kinds(differing, [*chosen, name]) > _kinds(differing, chosen):
-            chosen.append(name)
+    kinds = [()] * len(all_settings)
+    for name, values in differences(all_settings).items():
+        finer = [(*kind, repr(value)) for kind, value in zip(kinds, values, strict=True)]
+        if name not in NOT_IN_A_GROUP and len({*finer}) > len({*kinds}):
+            chosen, kinds = [*chosen, name], finer
     return chosen
-
-
-def _numbered_apart(labels: Sequence[str]) -> list[str]:
-    """Where words do not tell two apart, a number does."""
-    before = [labels[:index].count(label) for index, label in enumerate(labels)]
-    return [f"{label} #{n + 1}" if n else label for label, n in zip(labels, before, strict=True)]
-
-
-def _kinds(values: Mapping[str, Sequence[Any]], names: Sequence[str]) -> int:
-    """How many of the places differ in these settings; with none of them, all are of one kind."""
-    if not names:
-        return 1
-    rows = zip(*(map(repr, values[name]) for name in names), strict=True)
-    return len(set(rows))
 
 
 def _period(together: Settings) -> str:
@@ -151,12 +138,6 @@ def _period(together: Settings) -> str:
         return _numbered("τ=", together.get("sync_period"))
     drawn = " drawn" if updates.startswith("drawn:") else ""
     return f"τ={updates.removeprefix('drawn:').replace('-', '∼')}{drawn}"
-
-
-def _decay(together: Settings) -> str:
-    if together.get("decay_weights"):
-        return f"D={together['decay_weights']}"
-    return _numbered("λ=", together.get("decay_rate"))
 
 
 def _mixing(together: Settings) -> str:
