@@ -31,9 +31,7 @@ from fmarl.records.checkpoint import read_checkpoint
 from fmarl.records.run_folder import read_run
 from fmarl.rollout.seeds import derived_seed
 from fmarl.settings_io import from_plain
-from fmarl.theory import Problem
 from fmarl.worlds.registry import make_world
-from fmarl.worlds.world import WorldSpec
 
 Row = Float[Array, " parameter"]
 Gradients = Float[Array, "slot agent parameter"]
@@ -65,29 +63,22 @@ class Constants(NamedTuple):
     final_gradient_norm: float
     """‖∇F(θ̄_K)‖²."""
 
-    @property
-    def problem(self) -> Problem:
-        """The same for the theory, at the paper's prices."""
-        given = self._asdict()
-        del given["final_gradient_norm"]
-        return Problem(**given)
-
 
 def estimate_constants(folder: Path) -> Constants:
     """Constants of the bounds from a finished run that was measured on samples."""
     traces = read_traces(folder)
     keep_compiled_programs()
-    instruments = _instruments(traces.algorithm)
+    gradients, stretch = _compiled(traces.algorithm)
     points = points_between(traces.start, traces.end)
-    slopes = [instruments.gradients(row, traces.samples).mean(axis=(0, 1)) for row in points]
+    slopes = [gradients(row, traces.samples).mean(axis=(0, 1)) for row in points]
     noises = [
-        noise_around(instruments.gradients(row, traces.own), slope)
+        noise_around(gradients(row, traces.own), slope)
         for row, slope in zip(points, slopes, strict=True)
     ]
     of_agent, of_mean = (max(parts) for parts in zip(*noises, strict=True))
     norms = [float(jnp.sum(slope**2)) for slope in slopes]
     return Constants(
-        smoothness=max(float(instruments.stretch(row, traces.samples)) for row in points),
+        smoothness=max(float(stretch(row, traces.samples)) for row in points),
         gradient_noise=of_agent,
         noise_correlation=shared_part(of_agent, of_mean, traces.own.reward.shape[-1]),
         initial_gap=way_down(np.stack(slopes), np.asarray(traces.end - traces.start)),
@@ -115,7 +106,8 @@ def read_traces(folder: Path) -> Traces:
     description = read_run(folder)
     experiment = from_plain(Experiment, description["experiment"], f"{folder}/run.json")
     _require_plain_descent(experiment)
-    spec = _spec(experiment)
+    with make_world(experiment.world, **experiment.maker.options) as world:
+        spec = world.spec
     algorithm = experiment.make_algorithm(spec)
     saved = read_checkpoint(folder, description["run_id"])
     done, total = saved.update_count, experiment.total_updates(spec)
@@ -188,16 +180,11 @@ def way_down(
     return max(0.0, -float(np.cumsum(steps).min()))
 
 
-class _Instruments(NamedTuple):
-    """Compiled functions of one algorithm; they take a point and slots."""
-
-    gradients: Callable[[Row, Transitions], Gradients]
-    stretch: Callable[[Row, Transitions], Float[Array, ""]]
-
-
 @cache
-def _instruments(algorithm: Algorithm) -> _Instruments:
-    """One set for all runs of an algorithm, so that it is compiled once."""
+def _compiled(
+    algorithm: Algorithm,
+) -> tuple[Callable[[Row, Transitions], Gradients], Callable[[Row, Transitions], Float[Array, ""]]]:
+    """Gradients and the largest stretch, compiled once for all runs of an algorithm."""
     gradients = partial(gradients_of, algorithm)
 
     def stretch(point: Row, samples: Transitions) -> Float[Array, ""]:
@@ -205,7 +192,7 @@ def _instruments(algorithm: Algorithm) -> _Instruments:
         field = lambda row: gradients(row, samples).mean(axis=(0, 1))  # noqa: E731
         return largest_stretch(field, point, direction)
 
-    return _Instruments(jax.jit(gradients), jax.jit(stretch))
+    return jax.jit(gradients), jax.jit(stretch)
 
 
 def gradients_of(algorithm: Algorithm, row: Row, slots: Transitions) -> Gradients:
@@ -239,11 +226,6 @@ def _require_plain_descent(experiment: Experiment) -> None:
         require(given == wanted, f"{name} = {given}", f"{wanted}", fix)
     measured = bool(experiment.samples)
     require(measured, "a run without samples", "one that was measured", "Train with --samples.")
-
-
-def _spec(experiment: Experiment) -> WorldSpec:
-    with make_world(experiment.world, **experiment.maker.options) as world:
-        return world.spec
 
 
 def _unit(vector: Row) -> Row:

@@ -30,6 +30,8 @@ from fmarl.engine.train import train
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.jsonl import read_lines
+from fmarl.report.bound_curve import CONSTANTS
+from fmarl.theory import Problem
 from unit.engine.small_experiments import toy
 
 
@@ -172,7 +174,7 @@ def test_the_gradient_norms_at_both_ends_are_those_that_the_run_wrote_down(run, 
 
 
 def test_the_problem_has_the_constants_and_the_paper_s_prices(constants):
-    problem = constants.problem
+    problem = Problem(**{name: getattr(constants, name) for name in CONSTANTS})
     assert problem.smoothness == constants.smoothness
     assert problem.noise_correlation == constants.noise_correlation
     assert (problem.gradient_noise_slope, problem.upload_cost) == (0, 1)

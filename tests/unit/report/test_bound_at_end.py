@@ -15,7 +15,7 @@ from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.records.jsonl import read_lines
 from fmarl.report.bound_curve import BoundAtEnd, bound_at_end
 from fmarl.report.run_scores import utility_row
-from fmarl.theory import Plan, exponential_decay, make_plan
+from fmarl.theory import Plan, Problem, exponential_decay, make_plan
 from fmarl.theory import corrected_bounds as corrected
 from fmarl.theory import printed_bounds as printed
 from fmarl.theory.learning_rate import largest_learning_rate, largest_synchronised_learning_rate
@@ -28,6 +28,13 @@ CONSTANTS = Constants(
     initial_gap=0.5,
     initial_gradient_norm=6.0,
     final_gradient_norm=1.0,
+)
+PROBLEM = Problem(
+    smoothness=8.0,
+    gradient_noise=2.0,
+    noise_correlation=0.25,
+    initial_gap=0.5,
+    initial_gradient_norm=6.0,
 )
 VARIED = np.array([15, 13, 11, 9, 7, 5, 3])
 MIXING = constant_weights(graph_from_text("paper-13", 7), 0.1, 1)
@@ -50,7 +57,7 @@ def _check(constants: Constants, plan: Plan, gradient_norm: float) -> BoundAtEnd
 
 @pytest.mark.parametrize("name", PLANS)
 def test_the_bounds_are_those_of_the_theory_for_the_plan(name):
-    plan, problem = PLANS[name], CONSTANTS.problem
+    plan, problem = PLANS[name], PROBLEM
     check = _check(CONSTANTS, plan, 2.0)
     assert check.corrected == corrected.synchronised_bound(problem, plan).total
     assert check.printed == getattr(printed, name)(problem, plan).total
@@ -59,7 +66,7 @@ def test_the_bounds_are_those_of_the_theory_for_the_plan(name):
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("share", [0.999, 1.001])
 def test_bounds_are_proved_and_claimed_up_to_the_rates_of_the_theory(name, share):
-    plan, problem = PLANS[name], CONSTANTS.problem
+    plan, problem = PLANS[name], PROBLEM
     proved = replace(plan, learning_rate=share * largest_synchronised_learning_rate(problem, plan))
     claimed = replace(plan, learning_rate=share * largest_learning_rate(problem, plan))
     assert _check(CONSTANTS, proved, 2.0).is_proved == (share < 1)
