@@ -45,11 +45,9 @@ def _update(
 def _rule(word: str) -> optax.GradientTransformation:
     if word in PLAIN:
         return PLAIN[word]
-    maker = getattr(optax, f"scale_by_{word}", None)
     try:
-        assert maker is not None
-        return maker()
-    except (AssertionError, TypeError):  # unknown, or one that can not do without arguments
+        return getattr(optax, f"scale_by_{word}")()
+    except (AttributeError, TypeError):  # unknown, or one that can not do without arguments
         known = ", ".join([*PLAIN, "rms, lion, yogi, radam, amsgrad"])
         raise BadInput(
             f"optimiser {word!r:.40} is not known: {known} and other optax.scale_by_… words. "

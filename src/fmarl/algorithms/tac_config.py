@@ -53,9 +53,6 @@ class TACConfig:
         width, lowest, highest = self.initial_log_std, LOWEST_LOG_STD, HIGHEST_LOG_STD
         allowed = f"between {lowest:g} and {highest:g}"
         require(lowest < width < highest, f"initial_log_std = {width}", allowed, "Use 0.")
-        self._check_counts()
-
-    def _check_counts(self) -> None:
         size, room, most = self.batch_size, self.replay_capacity, MOST_ROWS
         require(size >= 1, f"batch_size = {size}", "1 or more", "Use 100.")
         allowed = f"{size} (a batch) to {most}"

@@ -44,6 +44,10 @@ class LineSearchStep(NamedTuple):
     """Between there and the start."""
 
 
+SearchState = tuple[Int[Array, ""], LineSearchStep]
+"""How many steps were tried, and the last of them."""
+
+
 def curvature_product(region: Region, point: Tree, damping: float) -> Callable[[Tree], Tree]:
     """Multiplication by the divergence's Hessian at the start, plus `damping` times the identity.
 
@@ -83,13 +87,11 @@ def line_search(
     none = jnp.zeros(())
     nowhere = LineSearchStep(none, jnp.zeros((), bool), region.gain(region.model(point)), none)
 
-    def goes_on(state: tuple[Int[Array, ""], LineSearchStep]) -> Bool[Array, ""]:
+    def goes_on(state: SearchState) -> Bool[Array, ""]:
         tried, last = state
         return ~last.is_safe & (tried < tries)
 
-    def try_next(
-        state: tuple[Int[Array, ""], LineSearchStep],
-    ) -> tuple[Int[Array, ""], LineSearchStep]:
+    def try_next(state: SearchState) -> SearchState:
         tried, _ = state
         length = shrink ** tried.astype(jnp.float32)
         outputs = region.model(
