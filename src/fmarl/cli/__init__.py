@@ -1,4 +1,4 @@
-"""The command `fmarl`: one file per subcommand; this one only finds it and reports bad input."""
+"""The command `fmarl`: this file only finds the subcommand, and reports bad input."""
 
 import contextlib
 import importlib
@@ -23,7 +23,7 @@ class Command(Protocol):
 COMMANDS: dict[str, str] = {
     "demo": "fmarl.cli.demo:Demo",
     "train": "fmarl.cli.train:Train",
-    "resume": "fmarl.cli.resume:Resume",
+    "resume": "fmarl.cli.train:Resume",
     "evaluate": "fmarl.cli.evaluate:Evaluate",
     "runs": "fmarl.cli.runs:Runs",
     "watch": "fmarl.cli.watch:Watch",

@@ -54,20 +54,17 @@ class Bounds:
             settings = read_settings(self.settings, self.setting)
         results = [evaluate_bounds(setting.problem(), setting.plan()) for setting in settings]
         for setting, result in zip(settings, results, strict=True):
-            self._report_problems(setting, result)
+            problem = learning_rate_problem(setting, result)
+            if problem and self.strict:
+                raise BadInput(problem)
+            for message in filter(None, (problem, setting.warning())):
+                warn(message)
         if self.plot is not None:
             draw_against(settings[0], self.against, self.plot)
         self._show(settings, results)
         if self.cite:
             show_citations()
         return 0
-
-    def _report_problems(self, setting: Setting, result: BoundsResult) -> None:
-        problem = learning_rate_problem(setting, result)
-        if problem and self.strict:
-            raise BadInput(problem)
-        for message in filter(None, (problem, setting.warning())):
-            warn(message)
 
     def _show(self, settings: list[Setting], results: list[BoundsResult]) -> None:
         if self.json:

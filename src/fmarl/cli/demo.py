@@ -79,7 +79,11 @@ class Demo:
                 return code
             self._print_results(place)
             if page is not None and sys.stdout.isatty() and not self.json:
-                _keep_open(page)
+                print_lines(f"The page stays at {page.address} until you press Ctrl-C.")
+                try:
+                    page.wait()
+                except KeyboardInterrupt:
+                    print_lines("")
         return 0
 
     def _train(self, place: Path, names: Iterable[str], launcher: LocalLauncher) -> int:
@@ -143,11 +147,3 @@ def _row(run: RecordedRun) -> dict[str, Any]:
         "sent": size(last_counts(run)["bytes_sent"]),
         "utility": found.utility if found else None,
     }
-
-
-def _keep_open(page: PageProcess) -> None:
-    print_lines(f"The page stays at {page.address} until you press Ctrl-C.")
-    try:
-        page.wait()
-    except KeyboardInterrupt:
-        print_lines("")

@@ -115,8 +115,7 @@ def _packages() -> Iterator[Check]:
 def _cluster(address: str) -> list[Check]:
     """A line per host: one that does not fit gets no runs, and one that does not answer is lost."""
     with joined(address):
-        found = hosts()
-        ours = versions_here()
+        found, ours = hosts(), versions_here()
         return [_host(host, said, ours) for host, said in zip(found, answers(found), strict=True)]
 
 

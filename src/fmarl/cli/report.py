@@ -71,7 +71,9 @@ class Report:
     def _on_runs(self) -> int:
         found = read_run_set(self.runs)
         require_known(found.groups, self.against)
-        out = self.out or _seen_from_here(found.parent) / "report"
+        here, parent = Path.cwd(), found.parent
+        shorter = parent.relative_to(here) if parent.is_relative_to(here) else parent
+        out = self.out or shorter / "report"
         hushed = self.quiet or self.json
         constants = estimated(found.runs, show=not hushed)
         report = RunReport(runs=found, against=self.against, constants=constants)
@@ -91,12 +93,6 @@ class Report:
             print_table(*_main_columns(report))
             print_lines(*(f"not used: {one.name}: {one.why}" for one in found.unused))
             print_lines(f"Report: {path}")
-
-
-def _seen_from_here(folder: Path) -> Path:
-    """The shorter name of a folder, if it lies below where we are."""
-    here = Path.cwd()
-    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def _are_results(paths: Sequence[Path]) -> bool:

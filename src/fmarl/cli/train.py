@@ -1,4 +1,4 @@
-"""`fmarl train`: train agents in a world under a method, on one seed or several."""
+"""`fmarl train` and `fmarl resume`: train agents together, on one seed or several, to the end."""
 
 import shlex
 import sys
@@ -58,15 +58,32 @@ class Train:
         self.flags.check(self.seeds)
         seeds = range(self.experiment.seed, self.experiment.seed + self.seeds)
         experiments = [replace(self.experiment, seed=seed) for seed in seeds]
-        _check(self.experiment)
+        # World, method and algorithm are made once, so that what can not be is refused here.
+        with make_world(self.experiment.world, **self.experiment.maker.options) as world:
+            self.experiment.make_method(world.spec)
+            self.experiment.make_algorithm(world.spec)
         folders = [begin(one, self._folder(one.seed)) for one in experiments]
         with _page_of(folders) if self.watch else nullcontext():
             return self.flags.train(folders)
 
     def _folder(self, seed: int) -> Path | None:
-        if self.out is None or self.seeds == 1:
-            return self.out
-        return self.out / f"seed-{seed}"
+        return self.out if self.out is None or self.seeds == 1 else self.out / f"seed-{seed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resume:
+    """Go on with runs where their last checkpoints stand; they end as if never interrupted."""
+
+    runs: tyro.conf.Positional[tuple[Path, ...]]
+    """Folders of the runs."""
+    force: Flag = False
+    """Go on even if packages have other versions than when the run began."""
+    flags: Annotated[RunFlags, tyro.conf.arg(name="")] = field(default_factory=RunFlags)
+
+    def run(self) -> int:
+        require(bool(self.runs), "no run", "one folder or more", "Name one, such as runs/NAME.")
+        self.flags.check(len(self.runs))
+        return self.flags.train(self.runs, force=self.force)
 
 
 @contextmanager
@@ -79,13 +96,6 @@ def _page_of(folders: Sequence[Path]) -> Iterator[None]:
         yield
     names = " ".join(shlex.quote(str(folder)) for folder in folders)
     sys.stderr.write(f"the page is closed; see it again with: {own_command()} watch {names}\n")
-
-
-def _check(experiment: Experiment) -> None:
-    """Make world, method and algorithm once, so that what can not be is refused here."""
-    with make_world(experiment.world, **experiment.maker.options) as world:
-        experiment.make_method(world.spec)
-        experiment.make_algorithm(world.spec)
 
 
 def _given(flag: str, options: Sequence[str]) -> str | None:
