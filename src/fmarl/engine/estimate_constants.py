@@ -14,7 +14,7 @@ fall for ever. The gap is therefore not taken to F_inf, but to the lowest that t
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,10 +27,11 @@ from fmarl.engine.compiled import keep_compiled_programs
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.sample_set import read_samples
 from fmarl.errors import require
+from fmarl.federation.run_labels import PLAIN_DESCENT, flat_settings
 from fmarl.records.checkpoint import read_checkpoint
 from fmarl.records.run_folder import read_run
 from fmarl.rollout.seeds import derived_seed
-from fmarl.settings_io import from_plain
+from fmarl.settings_io import from_plain, to_plain
 from fmarl.worlds.registry import make_world
 
 Row = Float[Array, " parameter"]
@@ -212,18 +213,10 @@ def gradients_of(algorithm: Algorithm, row: Row, slots: Transitions) -> Gradient
 
 def _require_plain_descent(experiment: Experiment) -> None:
     """The theory is about one gradient step per slot on a loss that stays the same."""
-    settings: dict[str, tuple[Any, Any]] = {
-        "algorithm": (experiment.algorithm, "ppo"),
-        "optimiser": (experiment.agent.optimiser, "sgd"),
-        "max_gradient_norm": (experiment.agent.max_gradient_norm, 0.0),
-        "ppo.passes": (experiment.ppo.passes, 1),
-        "ppo.minibatches": (experiment.ppo.minibatches, 1),
-        "ppo.normalise_observations": (experiment.ppo.normalise_observations, False),
-        "anneal": (experiment.anneal, False),
-    }
-    for name, (given, wanted) in settings.items():
+    given = flat_settings(to_plain(experiment))
+    for name, wanted in PLAIN_DESCENT.items():
         fix = "Bounds are about plain SGD: train such a run."
-        require(given == wanted, f"{name} = {given}", f"{wanted}", fix)
+        require(given[name] == wanted, f"{name} = {given[name]}", f"{wanted}", fix)
     measured = bool(experiment.samples)
     require(measured, "a run without samples", "one that was measured", "Train with --samples.")
 

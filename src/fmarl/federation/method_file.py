@@ -20,6 +20,7 @@ NUMBERS = (
     "downlink_delay",
     "adopt_every",
 )
+READ_AS_WRITTEN = ("uplink_delay", "downlink_delay", "adopt_every", "aggregate", "tolerated")
 LATER: dict[str, Any] = {
     "groups": [],
     "edge_agents": [],
@@ -83,11 +84,7 @@ def read_method(facts: Mapping[str, Any]) -> Method:
         counted=(updates > 0) / 2 if averages == "some" else np.ones((1, agents)),
         edge_agents=np.array(facts["edge_agents"] or [0] * agents, np.int32),
         attack=_read_attack(facts),
-        uplink_delay=facts["uplink_delay"],
-        downlink_delay=facts["downlink_delay"],
-        adopt_every=facts["adopt_every"],
-        aggregate=facts["aggregate"],
-        tolerated=facts["tolerated"],
+        **{name: facts[name] for name in READ_AS_WRITTEN},
         renormalise=averages == "some",
     )
 

@@ -27,7 +27,14 @@ def without(method: Method, agents: Collection[int]) -> Method:
     """
     if not agents:
         return method
-    absent = _marked(agents, method.num_agents)
+    count = method.num_agents
+    known = all(0 <= agent < count for agent in agents)
+    allowed = f"agents from 0 to {count - 1}"
+    require(known, f"absent agents {sorted(agents)!s:.60}", allowed, "Check their numbers.")
+    absent = np.isin(np.arange(count), list(agents))
+    what = f"a period without any of its {count} agents"
+    fix = "Wait for an agent, or abandon the period."
+    require(not absent.all(), what, "one agent or more that is there", fix)
     counted = np.where(absent & method.renormalise, 0.0, method.counted)
     return replace(
         method,
@@ -54,18 +61,3 @@ def cut_links(
     places = np.arange(len(absent))
     kept[:, places, places] += np.where(cut, mixing, 0.0).sum(axis=2).astype(mixing.dtype)
     return kept
-
-
-def _marked(agents: Collection[int], num_agents: int) -> Bool[np.ndarray, " agent"]:
-    known = all(0 <= agent < num_agents for agent in agents)
-    allowed = f"agents from 0 to {num_agents - 1}"
-    require(known, f"absent agents {sorted(agents)!s:.60}", allowed, "Check their numbers.")
-    absent = np.zeros(num_agents, dtype=bool)
-    absent[list(agents)] = True
-    require(
-        not absent.all(),
-        f"a period without any of its {num_agents} agents",
-        "one agent or more that is there",
-        "Wait for an agent, or abandon the period.",
-    )
-    return absent

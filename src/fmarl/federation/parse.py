@@ -1,6 +1,6 @@
 """Parts of a method from the words that a user types."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
@@ -70,13 +70,16 @@ def read_attack(text: str, num_agents: int) -> Attack | None:
         return None
     kind, *numbers = text.split(":")
     lengths = {"sign-flip": (1, 2), "scale": (2,), "noise": (2,)}.get(kind, ())
-    require(
-        len(numbers) in lengths, f"attack = {text!r:.40}", ATTACKS, "Write sign-flip:1:10, say."
-    )
-    attackers, size = _attack_numbers(text, numbers)
+    what = f"attack = {text!r:.40}"
+    require(len(numbers) in lengths, what, ATTACKS, "Write sign-flip:1:10, say.")
+    try:
+        attackers, size = int(numbers[0]), float(numbers[1]) if len(numbers) == 2 else 1.0
+    except ValueError:
+        raise BadInput(f"{what}: numbers only after the word. Write scale:1:100.") from None
+    require(0 < size <= 1e6, what, "a size over 0, up to 1e6", "Write scale:1:100, say.")
     require(
         1 <= attackers < num_agents,
-        f"attack = {text!r:.40} of {attackers} among {num_agents} agents",
+        f"{what} of {attackers} among {num_agents} agents",
         f"1 to {num_agents - 1} attackers",
         "Leave an honest agent.",
     )
@@ -106,16 +109,3 @@ def _number(word: str, kind: Callable[[str], Number], name: str) -> Number:
     except ValueError:
         example = "1-15 or 15,13,11,9,7,5,3" if kind is int else "1,1.2,2.5"
         raise BadInput(f"{name} has {word!r}: numbers only. Write for example {example}.") from None
-
-
-def _attack_numbers(text: str, numbers: Sequence[str]) -> tuple[int, float]:
-    """How many attackers, and how strong; 1 if it is not said."""
-    try:
-        attackers, size = int(numbers[0]), float(numbers[1]) if len(numbers) == 2 else 1.0
-    except ValueError:
-        raise BadInput(
-            f"attack = {text!r:.40}: numbers only after the word. Write scale:1:100."
-        ) from None
-    strong = 0 < size <= 1e6
-    require(strong, f"attack = {text!r:.40}", "a size over 0, up to 1e6", "Write scale:1:100, say.")
-    return attackers, size

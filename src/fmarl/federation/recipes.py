@@ -6,6 +6,7 @@ To add one, write such a function and put it into `METHODS` (docs/extending.md).
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -122,46 +123,31 @@ def _synchronous(config: MethodConfig, team: Team) -> Method:
     return make_method(team.num_agents, **_aggregated(config, team))
 
 
-def _periodic(config: MethodConfig, team: Team) -> Method:
-    """FIRL, variation-aware if the τ_i differ: the virtual agent averages every τ slots."""
-    return make_method(team.num_agents, **_averaged(config, team))
+def _periodic(
+    config: MethodConfig, team: Team, *, decays: bool = False, mixes: bool = False
+) -> Method:
+    """FIRL, variation-aware if the τ_i differ: the virtual agent averages every τ slots.
+
+    FIRL_D decays: later local updates count less. FIRL_C mixes: neighbours mix their gradients
+    before every step. FIRL_DC (ours) does both.
+    """
+    decay = _decay(config) if decays else None
+    mixing = _mixing(config, team) if mixes else None
+    return make_method(team.num_agents, decay=decay, mixing=mixing, **_averaged(config, team))
 
 
-def _decayed(config: MethodConfig, team: Team) -> Method:
-    """FIRL_D: later local updates count less."""
-    return make_method(team.num_agents, decay=_decay(config), **_averaged(config, team))
+def _delayed(config: MethodConfig, team: Team, *, adopts_at_once: bool = True) -> Method:
+    """FIRL_syn: both links are late; the virtual agent and the agents step in every slot.
 
-
-def _consensus(config: MethodConfig, team: Team) -> Method:
-    """FIRL_C: neighbours mix their gradients before every step."""
-    mixing = _mixing(config, team)
-    return make_method(team.num_agents, mixing=mixing, **_averaged(config, team))
-
-
-def _decay_consensus(config: MethodConfig, team: Team) -> Method:
-    """FIRL_DC: both at once (ours)."""
-    return make_method(
-        team.num_agents,
-        decay=_decay(config),
-        mixing=_mixing(config, team),
-        **_averaged(config, team),
-    )
-
-
-def _delayed(config: MethodConfig, team: Team, adopt_every: int = 1) -> Method:
-    """FIRL_syn: both links are late; the virtual agent and the agents step in every slot."""
+    FIRL_asy is late as well, and agents adopt parameters only once per delay.
+    """
     return make_method(
         team.num_agents,
         **_aggregated(config, team),
         uplink_delay=config.delay_slots,
         downlink_delay=config.delay_slots,
-        adopt_every=adopt_every,
+        adopt_every=1 if adopts_at_once else max(config.delay_slots, 1),
     )
-
-
-def _delayed_adoption(config: MethodConfig, team: Team) -> Method:
-    """FIRL_asy: late as well, and agents adopt parameters only once per delay."""
-    return _delayed(config, team, adopt_every=max(config.delay_slots, 1))
 
 
 _PERIOD = ("sync_period",)
@@ -179,11 +165,15 @@ METHODS: dict[str, Recipe] = {
     "synchronous": Recipe(_ROBUST, _synchronous, "FIRL"),
     "periodic": Recipe(_VARIED, _periodic, "FIRL"),
     "variation-aware": Recipe(_VARIED, _periodic, "FIRL"),
-    "decay": Recipe((*_VARIED, *_DECAY), _decayed, "FIRL_D"),
-    "consensus": Recipe((*_VARIED, *_GRAPH), _consensus, "FIRL_C"),
-    "decay-consensus": Recipe((*_VARIED, *_DECAY, *_GRAPH), _decay_consensus, "FIRL_DC"),
+    "decay": Recipe((*_VARIED, *_DECAY), partial(_periodic, decays=True), "FIRL_D"),
+    "consensus": Recipe((*_VARIED, *_GRAPH), partial(_periodic, mixes=True), "FIRL_C"),
+    "decay-consensus": Recipe(
+        (*_VARIED, *_DECAY, *_GRAPH), partial(_periodic, decays=True, mixes=True), "FIRL_DC"
+    ),
     "delayed": Recipe(("delay_slots", *_ROBUST), _delayed, "FIRL_syn"),
-    "delayed-adoption": Recipe(("delay_slots", *_ROBUST), _delayed_adoption, "FIRL_asy"),
+    "delayed-adoption": Recipe(
+        ("delay_slots", *_ROBUST), partial(_delayed, adopts_at_once=False), "FIRL_asy"
+    ),
 }
 """From the word of the command line to a recipe; FIRL_DC, decay and consensus at once, is ours."""
 

@@ -26,6 +26,16 @@ NOT_IN_A_GROUP = ("seed", "samples")
 LONGEST_GRAPH = 12
 """Characters; a longer one is an edge list or a file, and no name."""
 GROUP_LENGTH = 16
+PLAIN_DESCENT: Settings = {
+    "algorithm": "ppo",
+    "optimiser": "sgd",
+    "max_gradient_norm": 0.0,
+    "ppo.passes": 1,
+    "ppo.minibatches": 1,
+    "ppo.normalise_observations": False,
+    "anneal": False,
+}
+"""Flat settings of runs that bounds are about: one gradient step per slot on one loss."""
 
 
 def label_of(settings: Settings) -> str:
@@ -51,7 +61,13 @@ def label_of(settings: Settings) -> str:
         parts.append(_numbered("delay=", together.get("delay_slots")))
     if together.get("participation", 1) != 1:
         parts.append(_numbered("participation=", together["participation"]))
-    parts += _defence(together)
+    rule = together.get("aggregate", "mean")
+    parts += [
+        _numbered("q=", together.get("hierarchy") or None),
+        "" if rule == "mean" else rule,
+        _numbered("f=", together.get("tolerated")) if rule in TOLERATING else "",
+        _numbered("attack=", together.get("attack")),
+    ]
     return " ".join(part for part in parts if part) or "run"
 
 
@@ -149,18 +165,6 @@ def _mixing(together: Settings) -> str:
         "" if weights == "paper" else weights,
     ]
     return " ".join(part for part in parts if part)
-
-
-def _defence(together: Settings) -> list[str]:
-    """A hierarchy, a robust rule and an attack, where there is one."""
-    hierarchy, rule = together.get("hierarchy", 0), together.get("aggregate", "mean")
-    tolerated = _numbered("f=", together.get("tolerated")) if rule in TOLERATING else ""
-    return [
-        _numbered("q=", hierarchy or None),
-        "" if rule == "mean" else rule,
-        tolerated,
-        _numbered("attack=", together.get("attack", "")),
-    ]
 
 
 def _numbered(before: str, value: Any, after: str = "") -> str:

@@ -10,12 +10,13 @@ No matplotlib and no JAX: the live page uses this too.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from fmarl.errors import BadInput, require
+from fmarl.federation.run_labels import PLAIN_DESCENT
 from fmarl.records.run_folder import RunFolder
 from fmarl.report.run_reader import Line, RecordedRun, sealed_facts
 from fmarl.theory import Plan, Problem
@@ -30,16 +31,6 @@ CONSTANTS = (
     "initial_gradient_norm",
 )
 """What a `Problem` needs of `constants.json`; beside them it has `final_gradient_norm`."""
-PLAIN: dict[str, Any] = {
-    "algorithm": "ppo",
-    "optimiser": "sgd",
-    "max_gradient_norm": 0.0,
-    "ppo.passes": 1,
-    "ppo.minibatches": 1,
-    "ppo.normalise_observations": False,
-    "anneal": False,
-}
-"""The theory is about one gradient step per slot on a loss that stays the same."""
 
 
 class NormCurve(NamedTuple):
@@ -128,7 +119,9 @@ def why_no_bound(run: RecordedRun) -> str:
     """Why the theory has nothing to say of a run; empty if it has."""
     method, flat = run.method, run.flat
     other = [
-        f"{name} = {flat[name]}" for name in PLAIN if flat.get(name, PLAIN[name]) != PLAIN[name]
+        f"{name} = {flat[name]}"
+        for name, wanted in PLAIN_DESCENT.items()
+        if flat.get(name, wanted) != wanted
     ]
     if other:
         return f"The bounds are about plain SGD, one step per slot; here {', '.join(other)}."

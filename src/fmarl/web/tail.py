@@ -91,6 +91,9 @@ class RunTail:
         """What the run is and how it stands, if that has changed."""
         settings = self.settings
         num_epochs = settings.get("num_epochs", 0)
+        state = "damaged" if problem else state_of(self.folder.path, self._epoch, num_epochs)
+        if state == "stopped" and self._metrics_end == 0:
+            state = "starting"
         facts = {
             "name": self.name,
             "label": label_of(settings) if settings else self.name,
@@ -101,18 +104,13 @@ class RunTail:
             "measure": measure_in(settings.get("world", "")),
             "num_epochs": num_epochs,
             "group": group_of(settings),
-            "state": "damaged" if problem else self._state_word(num_epochs),
+            "state": state,
             "problem": problem,
         }
         if facts == self._last_state:
             return []
         self._last_state = facts
         return [self._event("run", **facts)]
-
-    def _state_word(self, num_epochs: int) -> str:
-        state = state_of(self.folder.path, self._epoch, num_epochs)
-        has_begun = self._metrics_end > 0
-        return state if has_begun or state != "stopped" else "starting"
 
     def _new_lines(self, *, cut_back: bool) -> list[ServerEvent]:
         """Lines of metrics. A resumed run has cut its file back: then all are told again."""
