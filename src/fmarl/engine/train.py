@@ -30,6 +30,7 @@ from fmarl.engine.sample_set import keep_slot, slots_to_keep
 from fmarl.engine.signals import Stop
 from fmarl.errors import EngineFailed
 from fmarl.federation.ledger import Ledger, after_slot, empty_ledger
+from fmarl.federation.update import TrainState
 from fmarl.records.events import EventCode
 from fmarl.records.lock import hold
 from fmarl.records.run_folder import read_run
@@ -202,11 +203,15 @@ class Training:
             self._closing = opening.pop_all()
         self.kept_slots = slots_to_keep(self.schedule.total_updates, experiment.sample_slots)
         """Indices of the slots that are kept as samples."""
-        self.learned = self.engine.state().learned
-        """What agents had learned when it was last needed."""
+        self._learned: TrainState | None = None
         self._ledger = empty_ledger(self.schedule.method.num_agents)
         self._unbilled: list[tuple[int, frozenset[int]]] = []
         self._pending: list[dict[str, float]] = []
+
+    @property
+    def learned(self) -> TrainState:
+        """What agents have learned after the slot that was last taken."""
+        return self.engine.state().learned if self._learned is None else self._learned
 
     @property
     def epoch(self) -> int:
@@ -232,9 +237,7 @@ class Training:
 
     def _count(self, slot: SlotResult) -> None:
         self._unbilled.append((self.update_count, slot.absent))
-        self.update_count = slot.update_count
-        if slot.state is not None:
-            self.learned = slot.state
+        self.update_count, self._learned = slot.update_count, slot.state
         measured = dict(slot.metrics)
         if self.schedule.ends_period(self.update_count):
             measured |= self.tests.measure(self.learned)
@@ -275,7 +278,7 @@ class Training:
 
     def restore(self, state: RunState) -> None:
         """Continue from where a checkpoint was written."""
-        self.learned, self._ledger = state.learned, state.ledger
+        self._learned, self._ledger = state.learned, state.ledger
         self._pending, self.bad_updates = list(state.pending), state.bad_updates
         self.update_count = int(state.learned.update_count)
         self.engine.restore(EngineState(state.learned, state.snapshots))

@@ -64,11 +64,10 @@ def files_of_the_worker() -> set[str]:
             assert request is not None
             wire.send(theirs, play.answer(player, request)[1])
 
-        for slot in range(2):
-            wire.send(ours, SlotRequest(policy, slot, 20).message())
-            seen = followed(serve_one)
-            wire.receive(ours)
-    return seen
+        wire.send(ours, SlotRequest(policy, 0, 20).message())
+        serve_one()
+        wire.send(ours, SlotRequest(policy, 1, 20).message())
+        return followed(serve_one)
 
 
 def listed() -> dict[str, int]:

@@ -12,10 +12,10 @@ from fmarl.engine.estimate_constants import Constants, estimate_constants
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.run_start import begin
 from fmarl.errors import BadInput
+from fmarl.federation.run_labels import PLAIN_DESCENT
 from fmarl.records.run_folder import RunFolder
 from fmarl.records.strict_json import seal
 from fmarl.report.bound_curve import (
-    PLAIN,
     BoundCurve,
     bound_at_end,
     bound_curve,
@@ -151,7 +151,7 @@ def test_what_the_theory_does_not_speak_of_has_no_constants_either(tmp_path, oth
     experiment = replace(plain(), **changes)
     run = _run(tmp_path / "run", experiment)
     found = why_no_bound(run)
-    [name] = [name for name in PLAIN if f"{name} = " in found]
+    [name] = [name for name in PLAIN_DESCENT if f"{name} = " in found]
     with pytest.raises(BadInput, match=f"^{name} = "):
         estimate_constants(begin(experiment, tmp_path / "real"))
 
