@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fmarl.closeable import Closeable
 from fmarl.engine.engine import Schedule
 from fmarl.engine.run_state import RunState, from_arrays, pattern, to_arrays
 from fmarl.federation.ledger import Ledger, MessageSizes, bytes_sent
@@ -36,7 +37,7 @@ Listener = Callable[[dict[str, Any]], None]
 """Told of every line of metrics."""
 
 
-class RunWriter:
+class RunWriter(Closeable):
     """A run's folder, open for writing; its lock must be held. Use it in a `with`."""
 
     def __init__(self, folder: Path, run_id: str, listen: Listener) -> None:
@@ -185,12 +186,6 @@ class RunWriter:
         if self._board is not None:
             self._board.close()
         self._closing.close()
-
-    def __enter__(self) -> "RunWriter":
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
 
     def _save(self, update_count: int, state: RunState) -> None:
         self._metrics.sync()

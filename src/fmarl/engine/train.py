@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fmarl.closeable import Closeable
 from fmarl.engine.compiled import make_program
 from fmarl.engine.engine import (
     EngineState,
@@ -177,7 +178,7 @@ def _test(training: "Training", writer: RunWriter) -> None:
         )
 
 
-class Training:
+class Training(Closeable):
     """A run in memory: its engine, what it has counted, and its tests. Use it in a `with`."""
 
     update_count = 0
@@ -290,9 +291,3 @@ class Training:
 
     def close(self) -> None:
         self._closing.close()
-
-    def __enter__(self) -> "Training":
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Float32
 
+from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
 from fmarl.rollout.batch import Batch, epoch_start, stacked
 from fmarl.rollout.policy import Policy
@@ -59,7 +60,7 @@ class Epoch(NamedTuple):
     truncated: Bool[np.ndarray, "time agent"]
 
 
-class Evaluator:
+class Evaluator(Closeable):
     """A world of its own for the tests of a run. Use it in a `with`."""
 
     def __init__(
@@ -94,12 +95,6 @@ class Evaluator:
     def close(self) -> None:
         """End the world's process; harmless when called twice."""
         self.pool.close()
-
-    def __enter__(self) -> "Evaluator":
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
 
     def _play(self, policy: Policy, epoch: int, *, frames: bool) -> list[Batch]:
         """The pieces of one epoch. Their noise does not depend on how long other epochs lasted."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
 from fmarl.rollout.batch import Batch, SlotRequest, Snapshot
 from fmarl.rollout.policy import Policy
@@ -23,7 +24,7 @@ from fmarl.worlds.world import WorldSpec
 DEFAULT_RESTARTS = RestartPolicy()
 
 
-class WorldPool:
+class WorldPool(Closeable):
     """The worlds of a run, in a fixed order. Use it in a `with`."""
 
     slot: int = 0
@@ -108,12 +109,6 @@ class WorldPool:
             world.request_stop()
         for world in self._worlds:
             world.close()
-
-    def __enter__(self) -> "WorldPool":
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
 
     def _ask_all(self, requests: Sequence[SlotRequest | None]) -> list[Batch | None]:
         """Ask all, then hear all. After any failure no worker is left where we do not know it."""
