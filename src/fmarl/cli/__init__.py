@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import tyro
 
@@ -14,6 +14,7 @@ from fmarl import __version__
 from fmarl.errors import BAD_INPUT, BadInput
 
 
+@runtime_checkable
 class Command(Protocol):
     """A subcommand: a record of its options that can be run, which gives the exit code."""
 
