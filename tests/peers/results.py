@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fmarl.report.statistics import Interval, bootstrap_interval, probability_of_improvement
+from fmarl.report.statistics import Interval, probability_of_improvement
+from peers.bootstrap import bootstrap_interval
 from peers.tasks import TASKS
 
 RESULTS = Path(__file__).parent / "results"

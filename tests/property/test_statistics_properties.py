@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from fmarl.report.statistics import (
     Interval,
     area_under_curve,
-    bootstrap_interval,
-    iqm,
     probability_of_improvement,
     seed_interval,
     time_to_level,
 )
 from fmarl.reproduce.verdicts import Comparison, decide
+from peers.bootstrap import bootstrap_interval, iqm
 
 # Steps of 1/8 up to 1000: float64 adds such scores exactly, so laws may be exact as well.
 scores = st.integers(-8000, 8000).map(lambda eighths: eighths / 8)

@@ -43,8 +43,7 @@ EQUATIONS: dict[int, str] = {
 COMPUTING = ("theory", "topology", "algorithms", "federation", "engine")
 """Packages whose functions execute equations."""
 
-_SOURCES = r"(?P<head>Eqs?\. \(\d+\)(?:(?:,| and|, and) \(\d+\))*|Section [IVX]+|App\. [A-F]|none)"
-_LINE = re.compile(rf"^{_SOURCES}(?P<rest>.*)$", re.DOTALL)
+_SOURCES = r"Eqs?\. \(\d+\)(?:(?:,| and|, and) \(\d+\))*|Section [IVX]+|App\. [A-F]|none"
 
 
 class Citation(NamedTuple):
@@ -63,9 +62,12 @@ class Citation(NamedTuple):
 def collect_citations(names: Sequence[str] = COMPUTING) -> list[Citation]:
     """All citations of some packages, in the order of the source."""
     packages = [importlib.import_module(f"fmarl.{name}") for name in names]
-    modules = [module for package in packages for module in _modules_of(package)]
-    found = [cite(thing) for module in modules for thing in _documented(module)]
-    return [citation for citation in found if citation is not None]
+    modules = [
+        importlib.import_module(module.name)
+        for package in packages
+        for module in pkgutil.iter_modules(package.__path__, package.__name__ + ".")
+    ]
+    return [found for module in modules for thing in _documented(module) if (found := cite(thing))]
 
 
 def cite(thing: Callable) -> Citation | None:
@@ -84,12 +86,12 @@ def cite(thing: Callable) -> Citation | None:
 
 
 def _numbers(name: str, paper: str) -> tuple[int, ...]:
-    match = _LINE.match(paper)
+    match = re.match(_SOURCES, paper)
     if match is None:
         raise ValueError(
             f"{name} cites {paper!r}: write 'Eq. (15).  formula', 'Section VII' or 'App. F'"
         )
-    numbers = tuple(int(number) for number in re.findall(r"\((\d+)\)", match["head"]))
+    numbers = tuple(int(number) for number in re.findall(r"\((\d+)\)", match[0]))
     unknown = [number for number in numbers if number not in EQUATIONS]
     if unknown:
         raise ValueError(f"{name} cites equation {unknown[0]}, which the paper does not have")
@@ -101,11 +103,6 @@ def _paragraph(text: str, label: str) -> str:
     pattern = rf"^{re.escape(label)} (.*?)(?=^[A-Z][a-z ]*:|^\s*$|^Not a bound|\Z)"
     match = re.search(pattern, text, re.DOTALL | re.MULTILINE)
     return " ".join(match[1].split()) if match else ""
-
-
-def _modules_of(package: ModuleType) -> list[ModuleType]:
-    found = pkgutil.iter_modules(package.__path__, package.__name__ + ".")
-    return [importlib.import_module(module.name) for module in found]
 
 
 def _documented(module: ModuleType) -> Iterator[Callable]:

@@ -19,6 +19,8 @@ OF_EPOCHS = (
     "gradient_norms_measured",
 )
 """What a row of curves takes from the line of an epoch, under the same names."""
+INTERVALS = ("final", "area", "cost", "initial_gradient_norm", "gradient_norm", "utility")
+"""What a row of groups takes from its scores, with the ends."""
 UNSENT = dict.fromkeys((*COUNTS, "bytes_sent"), 0)
 """Before anything was learned."""
 
@@ -36,14 +38,7 @@ def table_sheet(scores: Sequence[GroupScores]) -> bytes:
 
 def group_facts(row: GroupScores) -> dict[str, Any]:
     """Everything that is told of a group, flat; None where nothing is known."""
-    intervals = {
-        "final": row.final,
-        "area": row.area,
-        "cost": row.cost,
-        "initial_gradient_norm": row.initial_gradient_norm,
-        "gradient_norm": row.gradient_norm,
-        "utility": row.utility,
-    }
+    intervals = {name: getattr(row, name) for name in INTERVALS}
     ranges = {**row.counts, "bytes_sent": row.bytes_sent}
     reached = row.reached._asdict() if row.reached else {"median": None, "runs": None, "of": None}
     return {

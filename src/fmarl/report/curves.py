@@ -5,7 +5,7 @@ them; every interval comes from the caller.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import cycle, islice
+from itertools import cycle
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -63,7 +63,11 @@ class Panel(NamedTuple):
 def draw_panels(panels: Sequence[Panel], columns: int) -> Figure:
     """Panels in rows of so many, one legend above all: a label looks the same in each of them."""
     labels = dict.fromkeys(series.label for panel in panels for series in panel.series)
-    looks = dict(zip(labels, _looks(len(labels)), strict=True))
+    cycles = zip(labels, cycle(COLOURS), cycle(DASHES), cycle(MARKERS), strict=False)
+    looks = {
+        label: {"color": colour, "linestyle": dash, "marker": marker}
+        for label, colour, dash, marker in cycles
+    }
     rows = -(-len(panels) // columns)
     width = ONE_COLUMN if columns == 1 else TWO_COLUMNS
     with style.context(PAPER):
@@ -73,14 +77,6 @@ def draw_panels(panels: Sequence[Panel], columns: int) -> Figure:
             _draw_panel(figure.add_subplot(rows, columns, place), panel, looks)
         put_legend_above(figure, _curve_handles(figure.axes), handle_length=2.4)
     return figure
-
-
-def _looks(count: int) -> list[dict[str, Any]]:
-    cycles = zip(cycle(COLOURS), cycle(DASHES), cycle(MARKERS), strict=True)
-    return [
-        {"color": colour, "linestyle": dash, "marker": marker}
-        for colour, dash, marker in islice(cycles, count)
-    ]
 
 
 def _draw_panel(axes: Axes, panel: Panel, looks: dict[str, dict[str, Any]]) -> None:

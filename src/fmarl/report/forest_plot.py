@@ -15,20 +15,13 @@ from fmarl.report.mpl_style import GREY, PAPER, TWO_COLUMNS, put_legend_above
 from fmarl.report.page import VerdictWord
 from fmarl.report.statistics import Interval
 
-
-class VerdictLook(NamedTuple):
-    """How a verdict shows: never by colour alone."""
-
-    colour: str
-    marker: str
-    is_filled: bool
-
-
-VERDICTS: dict[VerdictWord, VerdictLook] = {
-    "supported": VerdictLook("#00704F", "o", is_filled=True),
-    "not supported": VerdictLook("#B83B00", "X", is_filled=True),
-    "undecided": VerdictLook(GREY, "D", is_filled=False),
+VERDICTS: dict[VerdictWord, dict[str, Any]] = {
+    "supported": {"marker": "o", "markerfacecolor": "#00704F", "markeredgecolor": "#00704F"},
+    "not supported": {"marker": "X", "markerfacecolor": "#B83B00", "markeredgecolor": "#B83B00"},
+    "undecided": {"marker": "D", "markerfacecolor": "white", "markeredgecolor": GREY},
 }
+"""How a verdict shows: never by colour alone."""
+MARK: dict[str, Any] = {"linestyle": "none", "markersize": 6}
 
 
 class Effect(NamedTuple):
@@ -64,18 +57,9 @@ def draw_forest(effects: Sequence[Effect], x_label: str) -> Figure:
 
 def _draw_effect(axes: Axes, height: float, effect: Effect) -> None:
     look, (value, low, high) = VERDICTS[effect.verdict], effect.interval
-    axes.plot([low, high], [height, height], color=look.colour, linewidth=1.4, zorder=2)
-    axes.plot([value], [height], zorder=3, **_mark(look))
-
-
-def _mark(look: VerdictLook) -> dict[str, Any]:
-    return {
-        "linestyle": "none",
-        "marker": look.marker,
-        "markersize": 6,
-        "markerfacecolor": look.colour if look.is_filled else "white",
-        "markeredgecolor": look.colour,
-    }
+    colour = look["markeredgecolor"]
+    axes.plot([low, high], [height, height], color=colour, linewidth=1.4, zorder=2)
+    axes.plot([value], [height], zorder=3, **MARK, **look)
 
 
 def _written(intervals: Sequence[Interval]) -> list[str]:
@@ -94,4 +78,4 @@ def _verdict_handles(effects: Sequence[Effect]) -> list[Line2D]:
     """One for each verdict that occurs, in the order of VERDICTS."""
     given = {effect.verdict for effect in effects}
     looks = [(word, look) for word, look in VERDICTS.items() if word in given]
-    return [Line2D([], [], label=word, **_mark(look)) for word, look in looks]
+    return [Line2D([], [], label=word, **MARK, **look) for word, look in looks]

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from fmarl.report.statistics import Interval
 
 NOTHING = "–"
@@ -26,6 +28,11 @@ def number(value: float, digits: int = 3) -> str:
     if size < -6 or size > 9:
         return f"{value:.{digits - 1}e}"
     return f"{value:.{max(digits - 1 - size, 0)}f}"
+
+
+def mean_number(values: Sequence[float]) -> str:
+    """The mean of values, in three digits."""
+    return number(float(np.mean(values)))
 
 
 def with_interval(interval: Interval, digits: int = 3, least: float = 0.0) -> str:

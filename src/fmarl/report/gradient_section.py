@@ -1,20 +1,14 @@
 """The part of a report on runs about the gradient: what was measured, and what is proved of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from fmarl.report.bound_curve import BoundCurve
-from fmarl.report.format import listed, number, with_interval
+from fmarl.report.format import listed, mean_number, number, with_interval
 from fmarl.report.group_scores import GroupScores
 from fmarl.report.mpl_style import Figure
 from fmarl.report.page import Block, Paragraph, Picture, Section, Table, table_of
-from fmarl.report.run_figures import gradient_figure, norms_of
+from fmarl.report.run_figures import Bounds, bounds_of, norms_of
 from fmarl.report.run_set import Group
-
-Bounds = Mapping[str, BoundCurve | str]
-"""By the name of a run: its bound, or why there is none."""
 
 NOT_MEASURED = (
     "No run was measured on samples, so ‖∇F(θ̄)‖² is not known. A run that is trained with "
@@ -31,11 +25,6 @@ ABOUT = (
 def measured_groups(groups: Sequence[Group]) -> list[Group]:
     """Those of which some run was measured."""
     return [group for group in groups if any(norms_of(run) for run in group.runs)]
-
-
-def draw_gradients(groups: Sequence[Group], bounds: Bounds) -> Figure:
-    """Norms of all groups that have some, with their bounds."""
-    return gradient_figure(groups, [_curves(group, bounds) for group in groups])
 
 
 def gradient_section(
@@ -78,15 +67,19 @@ def _worth(scores: Sequence[GroupScores]) -> Table:
 
 
 def _bounded(groups: Sequence[Group], bounds: Bounds) -> list[Block]:
-    curves = {group.label: found for group in groups if (found := _curves(group, bounds))}
+    curves = {group.label: found for group in groups if (found := bounds_of(group, bounds))}
     if not curves:
         return []
     columns: dict[str, Callable[[str], str]] = {
         "method": lambda label: label,
-        "L": lambda label: _mean([one.smoothness for one in curves[label]]),
-        "σ²": lambda label: _mean([one.gradient_noise for one in curves[label]]),
-        "mean at the end": lambda label: _mean([float(one.means[-1]) for one in curves[label]]),
-        "corrected bound": lambda label: _mean([float(one.values[-1]) for one in curves[label]]),
+        "L": lambda label: mean_number([one.smoothness for one in curves[label]]),
+        "σ²": lambda label: mean_number([one.gradient_noise for one in curves[label]]),
+        "mean at the end": lambda label: mean_number(
+            [float(one.means[-1]) for one in curves[label]]
+        ),
+        "corrected bound": lambda label: mean_number(
+            [float(one.values[-1]) for one in curves[label]]
+        ),
         "η proved": lambda label: _share([one.is_proved for one in curves[label]]),
         "never above": lambda label: _share([one.holds for one in curves[label]]),
     }
@@ -95,10 +88,6 @@ def _bounded(groups: Sequence[Group], bounds: Bounds) -> list[Block]:
         "“never above”: runs whose running mean stayed at or below the bound all the way."
     )
     return [table_of(columns, curves, caption, "lrrrrll")]
-
-
-def _mean(values: Sequence[float]) -> str:
-    return number(float(np.mean(values)))
 
 
 def _share(holds: Sequence[bool]) -> str:
@@ -116,8 +105,3 @@ def _unbounded(groups: Sequence[Group], bounds: Bounds) -> list[Block]:
     return [
         Paragraph(f"No bound for {', '.join(labels)}. {why}") for why, labels in reasons.items()
     ]
-
-
-def _curves(group: Group, bounds: Bounds) -> list[BoundCurve]:
-    found = [bounds.get(run.name) for run in group.runs]
-    return [one for one in found if isinstance(one, BoundCurve)]

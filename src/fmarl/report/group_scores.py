@@ -15,7 +15,7 @@ from fmarl.report.run_scores import (
     last_counts,
     utility_row,
 )
-from fmarl.report.run_set import Group, reference_of
+from fmarl.report.run_set import Group
 from fmarl.report.statistics import (
     FEWEST,
     UNKNOWN,
@@ -97,8 +97,7 @@ def _reached(epochs: Sequence[float]) -> Reached | None:
     known = sorted(value for value in epochs if not math.isnan(value))
     if not known:
         return None
-    # The upper of two middles: half of the runs had come there by then, at least.
-    median = known[(len(known) - 1) // 2] if len(known) % 2 else known[len(known) // 2]
+    median = known[len(known) // 2]  # of two middles the upper: half had come there, at least
     return Reached(median, sum(map(math.isfinite, known)), len(known))
 
 
@@ -123,14 +122,7 @@ class GroupComparison(NamedTuple):
 
     @property
     def enough(self) -> bool:
-        """Whether there are seeds enough for an interval."""
         return len(self.seeds) >= FEWEST
-
-
-def compare_all(groups: Sequence[Group], against: str) -> list[GroupComparison]:
-    """Every group of a scene against the one that is named, or the first."""
-    reference = reference_of(groups, against)
-    return [compare(group, reference) for group in groups if group is not reference]
 
 
 def compare(group: Group, reference: Group) -> GroupComparison:

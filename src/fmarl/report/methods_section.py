@@ -25,7 +25,14 @@ def together_section(groups: Sequence[Group], figure: Figure | None) -> Section:
     known = [(group, group.first.method) for group in groups if group.first.method]
     has_mixing = figure is not None
     rows = [
-        [group.label, *_cells(method), *(_mixing_cells(group, method) if has_mixing else [])]
+        [
+            group.label,
+            str(method.num_agents),
+            _averaging(method) + _rule(method) + _byzantine(method),
+            _local_updates(method),
+            _decay(method),
+            *(_mixing_cells(group, method) if has_mixing else []),
+        ]
         for group, method in known
     ]
     header = [*HEADER, *(MIXING if has_mixing else [])]
@@ -52,11 +59,6 @@ def _caption(has_mixing: bool) -> str:
         "the agents’ disagreement that all E rounds leave."
     )
     return words + mixing * has_mixing
-
-
-def _cells(method: Method) -> list[str]:
-    averaging = "".join([_averaging(method), _rule(method), _byzantine(method)])
-    return [str(method.num_agents), averaging, _local_updates(method), _decay(method)]
 
 
 def _averaging(method: Method) -> str:

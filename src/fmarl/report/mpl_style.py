@@ -41,16 +41,12 @@ def figure_bytes(figure: Figure, file_format: FileFormat) -> bytes:
     """A file of the figure at its own size; the same figure gives the same bytes."""
     file = BytesIO()
     with style.context(PAPER):
-        _settle(figure)
+        if figure.get_layout_engine() is not None:
+            # Laid out once and for all: each layout starts from the last, and would differ.
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
         figure.savefig(file, format=file_format, dpi=300, metadata=UNSIGNED[file_format])
     return file.getvalue()
-
-
-def _settle(figure: Figure) -> None:
-    """Lay the figure out once and for all: each layout starts from the last, and would differ."""
-    if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
 
 
 def put_legend_above(figure: Figure, handles: Sequence[Artist], handle_length: float) -> None:

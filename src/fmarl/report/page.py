@@ -97,7 +97,7 @@ class Table:
         letters = self.align.ljust(len(self.header), "l")
         head = _row(self.header, letters, ["col"] * len(self.header))
         scopes = ["row", *[""] * (len(self.header) - 1)]
-        body = _lines(_row(row, letters, scopes) for row in self.rows)
+        body = "\n".join(_row(row, letters, scopes) for row in self.rows)
         table = f"<table>\n<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
         return (
             f"<figure>\n<figcaption>{_line(self.caption)}</figcaption>\n"
@@ -188,7 +188,7 @@ def page(title: str, lead: Text, sections: Sequence[Section], footer: Text) -> s
     >>> "<h1>a &lt; b</h1>" in page("a < b", "Why.", [], "Made by hand.")
     True
     """
-    entries = _lines(f"<li>{Link(part.title, part.anchor).html()}</li>" for part in sections)
+    entries = "\n".join(f"<li>{Link(part.title, part.anchor).html()}</li>" for part in sections)
     text = f"""<!doctype html>
 <html lang="en">
 {_head(title)}
@@ -256,8 +256,4 @@ def _row(cells: Sequence[Text], letters: str, scopes: Sequence[str]) -> str:
 
 
 def _blocks(blocks: Sequence[Block], level: int) -> str:
-    return _lines(block.html(level) for block in blocks)
-
-
-def _lines(parts: Iterable[str]) -> str:
-    return "\n".join(parts)
+    return "\n".join(block.html(level) for block in blocks)

@@ -124,10 +124,6 @@ def _comparison_caption(reference: str) -> str:
     )
 
 
-def _common_seeds(one: GroupComparison) -> str:
-    return f"{len(one.seeds)}" if one.enough else f"{len(one.seeds)}: not enough seeds"
-
-
 def _signed(difference: Interval) -> str:
     return ("+" if difference.value > 0 else "") + with_interval(difference)
 

@@ -1,6 +1,6 @@
 """Figures of a report on runs: which curves of which groups go into which panel."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import fill
 
 import numpy as np
@@ -28,6 +28,8 @@ NORM = "‖∇F(θ̄)‖²"
 
 Points = tuple[Int[np.ndarray, " _"], Shaped[np.ndarray, " _"]]
 """A curve of one run: where, and how high."""
+Bounds = Mapping[str, BoundCurve | str]
+"""By the name of a run: its bound, or why there is none."""
 
 
 def learning_figure(groups: Sequence[Group]) -> Figure:
@@ -55,18 +57,24 @@ def sends(group: Group) -> bool:
     return any(learning_curve(run).bytes_sent.any() for run in group.runs)
 
 
-def gradient_figure(groups: Sequence[Group], bounds: Sequence[Sequence[BoundCurve]]) -> Figure:
+def bounds_of(group: Group, bounds: Bounds) -> list[BoundCurve]:
+    """The bounds of a group's runs that have one."""
+    found = [bounds.get(run.name) for run in group.runs]
+    return [one for one in found if isinstance(one, BoundCurve)]
+
+
+def gradient_figure(groups: Sequence[Group], bounds: Bounds) -> Figure:
     """A panel per group: measured norms, their running mean, and the bound where there is one."""
     panels = [
         Panel(
             fill(group.label, width=TITLE_WIDTH),
-            _norm_series(group, found),
+            _norm_series(group, bounds_of(group, bounds)),
             "updates k",
             NORM,
             y_scale="log",
             ticks="plain",
         )
-        for group, found in zip(groups, bounds, strict=True)
+        for group in groups
     ]
     return draw_panels(panels, COLUMNS.get(len(panels), PANELS_PER_ROW))
 

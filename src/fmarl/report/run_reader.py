@@ -83,7 +83,6 @@ class RecordedRun:
 
     @property
     def finished(self) -> bool:
-        """Whether it has come that far."""
         return 0 < self.num_epochs <= self.epoch
 
     def of_kind(self, kind: str) -> list[Line]:

@@ -7,21 +7,22 @@ from functools import cached_property
 from fmarl.report.bound_curve import BoundCurve, bound_of
 from fmarl.report.csv_tables import curves_sheet, table_sheet
 from fmarl.report.format import counted, listed
-from fmarl.report.gradient_section import (
-    Bounds,
-    draw_gradients,
-    gradient_section,
-    measured_groups,
-)
-from fmarl.report.group_scores import GroupComparison, GroupScores, compare_all, score
+from fmarl.report.gradient_section import gradient_section, measured_groups
+from fmarl.report.group_scores import GroupComparison, GroupScores, compare, score
 from fmarl.report.methods_section import mixing_groups, together_section
 from fmarl.report.mpl_style import Figure, figure_bytes
 from fmarl.report.page import Link, Section, Text, page
 from fmarl.report.results_section import results_section
-from fmarl.report.run_figures import has_tests, learning_figure, topology_figure
+from fmarl.report.run_figures import (
+    Bounds,
+    gradient_figure,
+    has_tests,
+    learning_figure,
+    topology_figure,
+)
 from fmarl.report.run_reader import RecordedRun
-from fmarl.report.run_set import RunSet
-from fmarl.report.run_settings_section import command_again, runs_section, settings_section
+from fmarl.report.run_set import RunSet, reference_of
+from fmarl.report.run_settings_section import runs_section, settings_section
 
 Constants = Mapping[str, Mapping[str, float] | str]
 """By the name of a run: what was estimated from it just now, or why that could not be done."""
@@ -43,8 +44,12 @@ class RunReport:
     @cached_property
     def comparisons(self) -> dict[str, list[GroupComparison]]:
         """Per scene, every other group against the reference."""
-        scenes = self.runs.scenes.items()
-        return {scene: compare_all(groups, self.against) for scene, groups in scenes}
+        found = {}
+        for scene, groups in self.runs.scenes.items():
+            reference = reference_of(groups, self.against)
+            others = [group for group in groups if group is not reference]
+            found[scene] = [compare(group, reference) for group in others]
+        return found
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -64,7 +69,7 @@ class RunReport:
             f"curves-{place}": learning_figure(found) for place, found in scenes if has_tests(found)
         }
         measured, mixing = measured_groups(groups), mixing_groups(groups)
-        gradient = {"gradient": draw_gradients(measured, self.bounds)} if measured else {}
+        gradient = {"gradient": gradient_figure(measured, self.bounds)} if measured else {}
         topology = {"topology": topology_figure(mixing)} if mixing else {}
         return {**curves, **gradient, **topology}
 
@@ -89,7 +94,7 @@ class RunReport:
                 *self._results(),
                 gradient_section(self.scores, self.bounds, self.figures.get("gradient")),
                 together_section(self.runs.groups, self.figures.get("topology")),
-                settings_section(self.runs, command_again(self.runs.asked, self.against)),
+                settings_section(self.runs, self.against),
                 runs_section(self.runs),
             ],
             "Made by fmarl. All numbers come from the runs listed here; nothing was left out.",

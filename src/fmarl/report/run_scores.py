@@ -127,7 +127,7 @@ class UtilityRow(NamedTuple):
     """Error removed per unit of cost; −inf if none was removed."""
 
 
-def utility_row(lines: Sequence[Line], prices: Problem = PRICES) -> UtilityRow | None:
+def utility_row(lines: Sequence[Line]) -> UtilityRow | None:
     """What a run's metrics add up to; None if it was not measured on samples.
 
     Paper: Eqs. (10), (12) and (13).  ψ2 = ‖∇F(θ̄_0)‖²,  ψ1 = mean of ‖∇F(θ̄)‖²,  𝒰 = (ψ2 − ψ1)/ψ0
@@ -149,18 +149,18 @@ def utility_row(lines: Sequence[Line], prices: Problem = PRICES) -> UtilityRow |
         for line, count in zip(with_norms, counts, strict=True)
     )
     first, mean = firsts[0], total / sum(counts)
-    cost = cost_of(epochs[-1], prices)
+    cost = cost_of(epochs[-1])
     return UtilityRow(first, mean, cost, float(utility(first, mean, cost)))
 
 
-def cost_of(last: Line, prices: Problem = PRICES) -> float:
+def cost_of(last: Line) -> float:
     """ψ0: what a line of metrics has counted, at its price.
 
     Paper: Eqs. (7) and (27).  ψ0 = C1·uploads + C2·updates + W1·exchanges + W2·mixings
     """
     return float(
-        last["uploads"] * prices.upload_cost
-        + last["updates"] * prices.update_cost
-        + last["exchanges"] * prices.exchange_cost
-        + last["mixings"] * prices.mixing_cost
+        last["uploads"] * PRICES.upload_cost
+        + last["updates"] * PRICES.update_cost
+        + last["exchanges"] * PRICES.exchange_cost
+        + last["mixings"] * PRICES.mixing_cost
     )

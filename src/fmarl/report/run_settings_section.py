@@ -27,8 +27,9 @@ def runs_section(runs: RunSet) -> Section:
     return Section("Runs", "runs", [*blocks, Details(title, [table])])
 
 
-def settings_section(runs: RunSet, command: str) -> Section:
+def settings_section(runs: RunSet, against: str) -> Section:
     """What differs, what does not, what ran, and the commands."""
+    chosen = ["--against", against] if against else []
     flat = [group.first.flat for group in runs.groups]
     differing = {name: found for name, found in differences(flat).items() if _matters(name, found)}
     known = {name: value for settings in reversed(flat) for name, value in settings.items()}
@@ -46,7 +47,7 @@ def settings_section(runs: RunSet, command: str) -> Section:
             _versions(runs.runs),
             _commands(runs.runs),
             Paragraph("This report again, from the folder that holds the runs:"),
-            Code(command),
+            Code(shlex.join(["fmarl", "report", *runs.asked, *chosen])),
         ],
     )
 
@@ -116,12 +117,6 @@ def command_of(run: RecordedRun) -> str:
     program, *words = [str(word) for word in run.description["command_line"]] or [""]
     name = "fmarl" if Path(program).name in ("fmarl", "__main__.py") else Path(program).name
     return shlex.join([name, *words])
-
-
-def command_again(names: Sequence[str], against: str) -> str:
-    """How the report is made from the folder that the names are seen from."""
-    words = ["fmarl", "report", *names, *(["--against", against] if against else [])]
-    return shlex.join(words)
 
 
 def _shared(values: Mapping[str, Any]) -> Table:

@@ -3,9 +3,9 @@
 Every 95 % interval of a mean over seeds is Student's, by one rule (`seed_interval`), in reports on
 runs and in the reproduction, in tables and in bands: it keeps its promise for few seeds.
 
-The interquartile mean, the bootstrap and the probability of improvement are those of Agarwal et
-al. 2021 ("Deep reinforcement learning at the edge of the statistical precipice");
-tests/golden/rliable.json holds what their library finds. Resampling starts from a fixed seed and
+The probability of improvement and its bootstrap are those of Agarwal et al. 2021 ("Deep
+reinforcement learning at the edge of the statistical precipice"); tests/golden/rliable.json holds
+what their library finds. Resampling starts from a fixed seed and
 does not see the order of runs, so a report is the same each time.
 SciPy is slow to load: the functions that need it import it.
 """
@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -30,7 +30,6 @@ RULE = (
     f"{FEWEST} or more, the lowest and the highest of two, and nothing for one."
 )
 RESAMPLES = 10_000
-USE_ORDER = "Use probability_of_improvement: it needs only the order, so inf may meet inf."
 
 
 class Interval(NamedTuple):
@@ -100,36 +99,6 @@ def _student_quantile(share: float, degrees: int) -> float:
     return float(stdtrit(degrees, share))
 
 
-def iqm(values: Sequence[float]) -> float:
-    """Interquartile mean: a quarter of the values, rounded down, is cut off at either end.
-
-    Up to three values nothing is cut. Infinite values do no harm where they are cut off; one that
-    stays makes the mean infinite.
-
-    >>> iqm([0.0, 2.0, 4.0, math.inf])
-    3.0
-    """
-    return float(_middle_mean(_averageable(sorted(values))))
-
-
-def bootstrap_interval(
-    values: Sequence[float], statistic: Literal["mean", "iqm"] = "mean", confidence: float = 0.95
-) -> Interval:
-    """Percentile interval from resampled seeds; its ends are not numbers for a single one.
-
-    Few seeds promise too much. Simulated, 95 % intervals of the interquartile mean hold the truth
-    in 73-75 % of cases with 3 seeds, 90-92 % with 5 and 93-94 % with 10; those of the mean of
-    normal values in 75 %, 84 % and 90 %, where `mean_interval` keeps its word.
-
-    Infinite values, as of runs that never reach a level, count as what they are: a mean with one
-    is infinite, and so is an end if that many resamples are.
-
-    >>> bootstrap_interval([1.0, 2.0, 6.0])  # of three, the ends are the extremes
-    Interval(value=3.0, low=1.0, high=6.0)
-    """
-    return _resampled(STATISTICS[statistic], confidence, _averageable(sorted(values)))
-
-
 def probability_of_improvement(
     ours: Sequence[float], theirs: Sequence[float], confidence: float = 0.95
 ) -> Interval:
@@ -144,7 +113,7 @@ def probability_of_improvement(
     0.375
     """
     samples = [_comparable(sorted(values)) for values in (ours, theirs)]
-    return _resampled(_share_of_wins, confidence, *samples)
+    return resampled(_share_of_wins, confidence, *samples)
 
 
 def end_of_curve(y: Sequence[float]) -> float:
@@ -178,15 +147,6 @@ def time_to_level(x: Sequence[float], y: Sequence[float], level: float) -> float
     return next((when for when, height in zip(x, y, strict=True) if height >= level), math.inf)
 
 
-def _middle_mean(values: Float[np.ndarray, "*resample seed"], axis: int = -1) -> Any:
-    from scipy.stats import trim_mean
-
-    return trim_mean(values, 0.25, axis=axis)
-
-
-STATISTICS: dict[str, Callable[..., Any]] = {"mean": np.mean, "iqm": _middle_mean}
-
-
 def _share_of_wins(
     ours: Float[np.ndarray, "*resample seed"],
     theirs: Float[np.ndarray, "*resample other_seed"],
@@ -199,9 +159,10 @@ def _share_of_wins(
     return (won + not_lost) / (2 * pairs)
 
 
-def _resampled(
+def resampled(
     statistic: Callable[..., Any], confidence: float, *samples: Float[np.ndarray, " _"]
 ) -> Interval:
+    """A statistic and its percentile interval; the ends are not numbers for a single value."""
     allowed = "0 < confidence < 1"
     require(0 < confidence < 1, f"confidence = {confidence}", allowed, "Use 0.95 for 95 %.")
     value = float(statistic(*samples))
@@ -215,22 +176,15 @@ def _resampled(
     return Interval(value, float(low), float(high))
 
 
-def _averageable(values: Sequence[float]) -> Float[np.ndarray, " seed"]:
-    """Values that have a mean, if an infinite one: a sum is nan for nan and for inf − inf."""
-    strange = [value for value in values if not math.isfinite(value)]
-    allowed = "values with a mean: no nan, not inf beside -inf"
-    require(not math.isnan(sum(values)), f"a mean of {strange}", allowed, USE_ORDER)
-    return _sample(values)
-
-
 def _comparable(values: Sequence[float]) -> Float[np.ndarray, " seed"]:
     unordered = any(math.isnan(value) for value in values)
     fix = "Give a failed run the score of its last checkpoint."
     require(not unordered, "a comparison with nan", "numbers and infinities", fix)
-    return _sample(values)
+    return sample_of(values)
 
 
-def _sample(values: Sequence[float]) -> Float[np.ndarray, " seed"]:
+def sample_of(values: Sequence[float]) -> Float[np.ndarray, " seed"]:
+    """Values as an array; `BadInput` if there are none."""
     require(len(values) > 0, "an estimate from no values", "one or more", "Give one per seed.")
     return np.array(values, dtype=float)
 

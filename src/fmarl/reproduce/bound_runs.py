@@ -10,13 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.experiment import Experiment
 from fmarl.federation.recipes import make_from_config
 from fmarl.report.bound_curve import bound_at_end
-from fmarl.report.format import number, with_interval
+from fmarl.report.format import mean_number, with_interval
 from fmarl.report.page import Paragraph, Section, table_of
 from fmarl.report.statistics import seed_interval
 from fmarl.reproduce import paper
@@ -60,7 +58,10 @@ BOUND_NAMES = {
 
 def bound_experiments(study: Study) -> Experiments:
     """The runs whose bounds are checked."""
-    return {name: _measured(study, *what) for name, what in BOUND_NAMES.items()}
+    return {
+        name: replace(_plain(study, method, rate), samples=key_of(_source(study, rate)))
+        for name, (method, rate) in BOUND_NAMES.items()
+    }
 
 
 def bound_sources(study: Study) -> Experiments:
@@ -81,11 +82,6 @@ def is_bound_run(experiment: Experiment) -> bool:
     """Whether the theory speaks of a run, and the run has what its constants come from."""
     is_plain = experiment.agent.optimiser == "sgd" and experiment.ppo.passes == 1
     return is_plain and bool(experiment.samples) and experiment.sample_slots > 0
-
-
-def _measured(study: Study, method: str, rate: float) -> Experiment:
-    source = key_of(_source(study, rate))
-    return replace(_plain(study, method, rate), samples=source)
 
 
 def _source(study: Study, rate: float) -> Experiment:
@@ -125,26 +121,24 @@ def bound_section(evidence: "Evidence") -> Section:
     table = table_of(
         {
             "run": lambda name: name,
-            "L": lambda name: _mean([one["constants"]["smoothness"] for one in found[name]]),
-            "σ²": lambda name: _mean([one["constants"]["gradient_noise"] for one in found[name]]),
-            "measured": lambda name: _mean([one["gradient_norm"] for one in found[name]]),
-            "corrected bound": lambda name: _mean([one["corrected"] for one in found[name]]),
+            "L": lambda name: mean_number([one["constants"]["smoothness"] for one in found[name]]),
+            "σ²": lambda name: mean_number(
+                [one["constants"]["gradient_noise"] for one in found[name]]
+            ),
+            "measured": lambda name: mean_number([one["gradient_norm"] for one in found[name]]),
+            "corrected bound": lambda name: mean_number([one["corrected"] for one in found[name]]),
             "proved": lambda name: _count(found[name], "is_proved"),
             "measured / corrected": lambda name: _ratio(found[name], "corrected"),
-            "printed bound": lambda name: _mean([one["printed"] for one in found[name]]),
+            "printed bound": lambda name: mean_number([one["printed"] for one in found[name]]),
             "claimed": lambda name: _count(found[name], "is_claimed"),
             "measured / printed": lambda name: _ratio(found[name], "printed"),
-            "NAS at the end": lambda name: _mean(ends[name]),
+            "NAS at the end": lambda name: mean_number(ends[name]),
         },
         [name for name in BOUND_NAMES if found[name]],
         "Ratios above 1 break the bound; [95 % intervals over seeds].",
         "lrrrrlrrlrr",
     )
     return Section("Bounds: measured, proved, printed", "bounds", [Paragraph(ABOUT), table])
-
-
-def _mean(values: Sequence[float]) -> str:
-    return number(float(np.mean(values)))
 
 
 def _count(found: Sequence[dict[str, Any]], word: str) -> str:

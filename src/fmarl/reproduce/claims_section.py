@@ -149,9 +149,8 @@ def _forests(verdicts: Sequence[Verdict]) -> list[Block]:
 
 def _steps(evidence: Evidence) -> list[Block]:
     """How well each method did with each step, and which was chosen for it."""
-    methods = tunable(evidence.study)
     by_symbol: dict[str, list[str]] = {}
-    for name, experiment in methods.items():
+    for name, experiment in tunable(evidence.study).items():
         by_symbol.setdefault(step_symbol(experiment), []).append(name)
     return [_step_table(evidence, symbol, names) for symbol, names in by_symbol.items()]
 
@@ -176,13 +175,13 @@ def _step_table(evidence: Evidence, symbol: str, names: Sequence[str]) -> Table:
 def variants_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section:
     """Verdicts beside each other: of these runs, and of others by the name of their folder."""
     columns = {evidence.study.name: evidence, **others}
-    decided = [claim for claim in CLAIMS if _is_decided(claim, others)]
-    rows = [
+    rows: list[list[Text]] = [
         [
             f"{claim.number}. {claim.says}",
             *(decision(one.verdicts(claim)) for one in columns.values()),
         ]
-        for claim in decided
+        for claim in CLAIMS
+        if any(verdict.seeds for one in others.values() for verdict in one.verdicts(claim))
     ]
     found = {name: step_rows(one) for name, one in columns.items()}
     doubts: dict[str, Callable[[str], str]] = {
@@ -203,11 +202,6 @@ def variants_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Sect
             Table(["method", *columns], area_rows(found), AREAS, "l" + "r" * len(columns)),
         ],
     )
-
-
-def _is_decided(claim: Claim, others: Mapping[str, Evidence]) -> bool:
-    """Whether anything but the first column has runs for it."""
-    return any(verdict.seeds for one in others.values() for verdict in one.verdicts(claim))
 
 
 def area_rows(found: Mapping[str, Sequence[StepRow]]) -> list[list[Text]]:

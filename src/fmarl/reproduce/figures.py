@@ -8,7 +8,7 @@ from jaxtyping import Float
 from fmarl.report.curves import Panel, Series, draw_panels
 from fmarl.report.forest_plot import Effect, draw_forest
 from fmarl.report.mpl_style import Figure
-from fmarl.report.statistics import Interval, seed_band, seed_interval
+from fmarl.report.statistics import seed_band, seed_interval
 from fmarl.reproduce import paper
 from fmarl.reproduce.measures import LEARNING_EPOCHS, MEASURES, efficiency
 from fmarl.reproduce.results import Result
@@ -81,7 +81,9 @@ def figure_7(evidence: Evidence) -> Figure:
     last = evidence.study.length.num_epochs
     frequent = [one for one in series if "τ=1∼15" in one.label or "τ=15" in one.label]
     close = Panel("(b) magnified", frequent, EPOCHS, label, x_range=(MAGNIFIED_FROM * last, last))
-    return draw_panels([whole, _fitted(close)], 2)
+    parts = [one.runs[:, one.x >= MAGNIFIED_FROM * last].ravel() for one in frequent]
+    heights = _range(np.concatenate([np.array([]), *parts]))
+    return draw_panels([whole, close._replace(y_range=heights)], 2)
 
 
 def figure_steps(evidence: Evidence) -> Figure:
@@ -138,26 +140,25 @@ def _series(
     evidence: Evidence, names: Sequence[str], labels: Sequence[str], values: Values
 ) -> list[Series]:
     """One series for each method that has runs."""
-    return [
-        _one_series(label, list(runs.values()), values)
-        for name, label in zip(names, labels, strict=True)
-        if (runs := evidence.runs(name))
-    ]
-
-
-def _one_series(label: str, runs: Sequence[Result], values: Values) -> Series:
-    table = np.array([values(run) for run in runs])
-    return Series(label, runs[0].epochs, table, *seed_band(table))
+    series = []
+    for name, label in zip(names, labels, strict=True):
+        if runs := list(evidence.runs(name).values()):
+            table = np.array([values(run) for run in runs])
+            series.append(Series(label, runs[0].epochs, table, *seed_band(table)))
+    return series
 
 
 def _points(rows: Sequence[StepRow], part: str) -> list[Series]:
     """One series for each family of methods, a point for each method."""
-    places = _apart([row.share for row in rows])
-    points = [(row.family, x, getattr(row, part)) for row, x in zip(rows, places, strict=True)]
-    return [
-        _family(family, [(x, interval) for name, x, interval in points if name == family])
-        for family in dict.fromkeys(row.family for row in rows)
-    ]
+    places = np.array(_apart([row.share for row in rows]))
+    intervals = np.array([getattr(row, part) for row in rows])
+    families = np.array([row.family for row in rows])
+    series = []
+    for family in dict.fromkeys(row.family for row in rows):
+        means, lows, highs = intervals[families == family].T
+        x = places[families == family]
+        series.append(Series(family, x, means[None], lows, highs, is_joined=False))
+    return series
 
 
 def _apart(places: Sequence[float]) -> list[float]:
@@ -166,23 +167,10 @@ def _apart(places: Sequence[float]) -> list[float]:
     return [place + APART * count for place, count in zip(places, before, strict=True)]
 
 
-def _family(label: str, points: Sequence[tuple[float, Interval]]) -> Series:
-    means, lows, highs = np.array([interval for _, interval in points]).T
-    x = np.array([place for place, _ in points])
-    return Series(label, x, means[None], lows, highs, is_joined=False)
-
-
 def _efficiency_after_start(result: Result) -> Float[np.ndarray, " test"]:
     """Before anything is sent there is nothing to divide by."""
     ratio = efficiency(result)
     return np.where(np.isfinite(ratio), ratio, np.nan)
-
-
-def _fitted(panel: Panel) -> Panel:
-    """The panel with its height fitted to what lies within its x range."""
-    assert panel.x_range is not None
-    parts = [one.runs[:, one.x >= panel.x_range[0]].ravel() for one in panel.series]
-    return panel._replace(y_range=_range(np.concatenate([np.array([]), *parts])))
 
 
 def _range(values: np.ndarray) -> tuple[float, float] | None:

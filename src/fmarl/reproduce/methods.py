@@ -136,12 +136,7 @@ def _local_updates(study: Study, row: TableRow) -> str:
 def _measured(study: Study, together: MethodConfig) -> Experiment:
     """On Figure Eight, with ‖∇F(θ̄)‖² measured on the sample set; its own slots are not kept."""
     experiment = _on_figure_eight(study, together)
-    return replace(experiment, samples=_sample_key(study), sample_slots=0)
-
-
-@cache
-def _sample_key(study: Study) -> str:
-    return key_of(sample_run(study))
+    return replace(experiment, samples=key_of(sample_run(study)), sample_slots=0)
 
 
 def _on_figure_eight(study: Study, together: MethodConfig) -> Experiment:
@@ -150,7 +145,9 @@ def _on_figure_eight(study: Study, together: MethodConfig) -> Experiment:
         world="figure-eight",
         set=(f"preset={choices.preset}",),
         together=together,
-        agent=_agent(study),
+        agent=AgentConfig(
+            hidden=choices.hidden, discount=choices.discount, optimiser=choices.optimiser
+        ),
         ppo=PPOConfig(normalise_advantages=choices.normalise_advantages),
         num_epochs=length.num_epochs,
         steps_per_update=paper.STEPS_PER_UPDATE,
@@ -172,11 +169,4 @@ def _in_merge(study: Study, algorithm: str, consensus: bool) -> Experiment:
         ppo=own if algorithm == "ppo" else PPOConfig(),
         num_epochs=study.length.merge_epochs,
         sample_slots=0,
-    )
-
-
-def _agent(study: Study) -> AgentConfig:
-    choices = study.choices
-    return AgentConfig(
-        hidden=choices.hidden, discount=choices.discount, optimiser=choices.optimiser
     )

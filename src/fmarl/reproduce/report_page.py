@@ -14,7 +14,6 @@ from fmarl.reproduce import figures as drawings
 from fmarl.reproduce import paper
 from fmarl.reproduce.bound_runs import bound_section
 from fmarl.reproduce.claims_section import claims_section, variants_section
-from fmarl.reproduce.results import Result
 from fmarl.reproduce.step_section import step_section
 from fmarl.reproduce.study import VARIANTS
 from fmarl.reproduce.study_results import Evidence
@@ -51,7 +50,7 @@ def write_report(
             claims_section(evidence),
             *([variants_section(evidence, others)] if others else []),
             table_section(evidence),
-            *(_figure_section(name, figure, evidence) for name, figure in figures.items()),
+            *(_figure_section(name, figure) for name, figure in figures.items()),
             step_section(evidence, steps),
             bound_section(evidence),
             settings_section(evidence, about),
@@ -79,12 +78,11 @@ def _lead(evidence: Evidence) -> str:
     )
 
 
-def _figure_section(name: str, figure: Figure, evidence: Evidence) -> Section:
+def _figure_section(name: str, figure: Figure) -> Section:
     """A figure beside what the paper says about it."""
     title, _ = FIGURES[name]
     picture = Picture(figure, title, f"{title}: curves of the runs; claims are in the table above.")
-    said: list[Block] = [Paragraph(["The paper: ", paper.STATEMENTS[name]])]
-    return Section(title, name, [*said, picture])
+    return Section(title, name, [Paragraph(["The paper: ", paper.STATEMENTS[name]]), picture])
 
 
 def settings_section(evidence: Evidence, about: Mapping[str, Any]) -> Section:
@@ -144,7 +142,7 @@ def _versions(about: Mapping[str, Any]) -> Table:
 
 
 def _failures(evidence: Evidence) -> list[Block]:
-    failed = evidence.failed()
+    failed = [result for result in evidence.results.values() if result.failed]
     if not failed:
         return [Paragraph("No run failed.")]
     rows = [[result.key, str(result.seed), result.failed] for result in failed]
@@ -153,19 +151,16 @@ def _failures(evidence: Evidence) -> list[Block]:
 
 
 def _hashes(evidence: Evidence) -> Details:
-    rows = [_hash_row(result) for _, result in sorted(evidence.results.items())]
+    rows = [
+        [
+            result.key,
+            "{world} {algorithm} {together[method]}".format(**result.facts["experiment"]),
+            f"{result.facts['experiment']['together']['learning_rate']:g}",
+            str(result.seed),
+            result.facts["metrics_sha256"][:16],
+        ]
+        for _, result in sorted(evidence.results.items())
+    ]
     header = ["experiment", "method", "η", "seed", "sha256 of its metrics"]
     caption = "The experiment's hash names its settings; the other one is of all that it wrote."
     return Details(f"All {len(rows)} runs", [Table(header, rows, caption)])
-
-
-def _hash_row(result: Result) -> list[str]:
-    experiment = result.facts["experiment"]
-    together = experiment["together"]
-    return [
-        result.key,
-        f"{experiment['world']} {experiment['algorithm']} {together['method']}",
-        f"{together['learning_rate']:g}",
-        str(result.seed),
-        result.facts["metrics_sha256"][:16],
-    ]

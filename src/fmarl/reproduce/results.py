@@ -21,6 +21,7 @@ from fmarl.records.jsonl import LineWriter, read_lines
 from fmarl.records.lock import hold
 from fmarl.records.run_description import installed_versions
 from fmarl.records.run_folder import RunFolder
+from fmarl.report.run_reader import COUNTS
 from fmarl.report.run_scores import UtilityRow, utility_row
 from fmarl.reproduce.bound_runs import bound_facts, is_bound_run
 from fmarl.reproduce.result_keys import code_fingerprint, key_of
@@ -173,9 +174,9 @@ def summary(experiment: Experiment, folder: Path, failed: str = "") -> dict[str,
     if not tests or not epochs:
         raise DiskTrouble(f"{metrics} has no tests, though its run has ended")
     found = utility_row(lines)
+    has_bound = found is not None and not failed and is_bound_run(experiment)
     nothing = {"uploads": 0, "exchanges": 0}
     at_tests = [epochs.get(line["epoch"], nothing) for line in tests]
-    counts = ("uploads", "updates", "exchanges", "mixings", "bytes_sent")
     last = epochs[max(epochs)]
     return {
         "key": key_of(experiment),
@@ -186,18 +187,12 @@ def summary(experiment: Experiment, folder: Path, failed: str = "") -> dict[str,
         "crashed": [sum(line["crashed"]) for line in tests],
         "uploads": [line["uploads"] for line in at_tests],
         "exchanges": [line["exchanges"] for line in at_tests],
-        "totals": {name: last[name] for name in counts},
+        "totals": {name: last[name] for name in (*COUNTS, "bytes_sent")},
         "measured": None if found is None else [_short(value) for value in found],
         "gradient_norms": [_short(line.get("expected_gradient_norm")) for line in at_tests],
-        "bound": None if failed else _bound(experiment, folder, found),
+        "bound": bound_facts(experiment, folder, found.gradient_norm) if has_bound else None,
         "metrics_sha256": hashlib.sha256(metrics.read_bytes()).hexdigest(),
     }
-
-
-def _bound(experiment: Experiment, folder: Path, found: UtilityRow | None) -> dict[str, Any] | None:
-    if found is None or not is_bound_run(experiment):
-        return None
-    return bound_facts(experiment, folder, found.gradient_norm)
 
 
 def _short(value: float | None) -> float | None:

@@ -102,11 +102,12 @@ class ReproductionQueue:
         """Keep what a run has found; one that diverged counts as it is."""
         task = self._tasks[run.folder.name]
         if code in (0, EXIT_CODES[Diverged]):
-            failed = "" if code == 0 else "diverged"
-            record = summary(task.experiment, run.folder, failed)
+            record = summary(task.experiment, run.folder, "diverged" if code else "")
             if task.key not in self._results:
                 self._results[task.key] = keep(self._writer, record)
-            self._clear_away(task, run.folder)
+            is_source = task.experiment.sample_slots and not task.experiment.samples
+            if not self._keep_runs and not is_source:
+                shutil.rmtree(run.folder)
             self._estimated += core_seconds(task.experiment)
             if self._ended is not None:
                 self._ended(task.name, run.status, self._seconds_left())
@@ -114,11 +115,6 @@ class ReproductionQueue:
             self._worst = max(self._worst, code)
             sys.stderr.write(f"fmarl: {task.name} ended with code {code}; it is in {run.folder}\n")
         self._show_all()
-
-    def _clear_away(self, task: Task, folder: Path) -> None:
-        is_source = task.experiment.sample_slots and not task.experiment.samples
-        if not self._keep_runs and not is_source:
-            shutil.rmtree(folder)
 
     def _show_all(self) -> None:
         """A first row that counts runs, as the others count epochs."""

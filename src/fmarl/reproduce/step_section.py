@@ -105,10 +105,8 @@ def step_section(evidence: Evidence, figure: Figure) -> Section:
 def found(rows: list[StepRow]) -> str:
     """How well the share of full steps tells what becomes of a method."""
     shares = [row.share for row in rows]
-    fixed, tuned = (
-        line_through(shares, intervals)
-        for intervals in ([row.fixed for row in rows], [row.tuned for row in rows])
-    )
+    fixed = line_through(shares, [row.fixed for row in rows])
+    tuned = line_through(shares, [row.tuned for row in rows])
     return (
         f"A straight line through {len(rows)} methods rises by {number(fixed.slope / 10, 2)} in "
         f"mean NAS per tenth of a step at the paper's η (correlation "

@@ -180,12 +180,10 @@ _QUICK = Length(
     tuned_rates=(1e-4, 1e-3),
     tuned_regions=(1e-2, 1e-3),
 )
-_SMOKE = _QUICK._replace(
-    num_epochs=5, merge_epochs=2, test_every=1, tuned_epochs=5, merge_tuned_epochs=2
-)
+_SHORTEST = {"num_epochs": 5, "merge_epochs": 2, "tuned_epochs": 5, "merge_tuned_epochs": 2}
 
 LENGTHS: dict[str, Length] = {
-    "smoke": _SMOKE._replace(seeds=1, table_seeds=1),
+    "smoke": _QUICK._replace(**_SHORTEST, test_every=1, seeds=1, table_seeds=1),
     "quick": _QUICK,
     "short": _PAPER._replace(num_epochs=150, merge_epochs=100, table_seeds=5),
     "paper": _PAPER,

@@ -34,9 +34,12 @@ class Evidence:
 
     def runs(self, name: str) -> dict[int, Result]:
         """The runs of a method by seed; those of the seeds that are to be reported."""
-        if name not in self._found:
-            self._found[name] = self._find(name)
-        return self._found[name]
+        experiment = self._experiments.get(name)
+        if experiment and name not in self._found:
+            keys = {seed: key_of(on_seed(experiment, seed)) for seed in seeds_of(self.study, name)}
+            there = {seed: key for seed, key in keys.items() if key in self.results}
+            self._found[name] = {seed: self.results[key] for seed, key in there.items()}
+        return self._found.get(name, {})
 
     def level(self, world: str = "figure-eight") -> float:
         """NAS that SUMO's own drivers reach; not a number if it was not measured."""
@@ -57,10 +60,6 @@ class Evidence:
         """Their mean, with its interval over seeds."""
         return seed_interval(list(self.scores(name, measure).values()))
 
-    def tuned_scores(self, name: str, measure: str) -> dict[int, float]:
-        """The same with the method at its own best η."""
-        return self.scores(TUNED + name, measure)
-
     def margins(self, name: str, rate: float) -> dict[int, float]:
         """How far bounds lie above what was measured at this η; what was measured is the zero."""
         if name == MEASURED:
@@ -76,28 +75,17 @@ class Evidence:
     def _decide(self, claim: Claim, *, tuned: bool) -> list[Verdict]:
         if tuned and claim.is_about_rates:
             return []
-        scores = self.tuned_scores if tuned else self.scores
-        rate = BOUND_RATES[-1] if tuned else BOUND_RATES[0]
+        prefix, rate = (TUNED, BOUND_RATES[-1]) if tuned else ("", BOUND_RATES[0])
 
         def found(name: str, measure: str) -> dict[int, float]:
-            return self.margins(name, rate) if measure == "bound" else scores(name, measure)
+            is_bound = measure == "bound"
+            return self.margins(name, rate) if is_bound else self.scores(prefix + name, measure)
 
         return [decide(comparison, found) for comparison in claim.comparisons]
 
     def decisions(self, claim: Claim) -> list[str]:
         """What becomes of a claim: at the paper's η, and with each method at its own best η."""
         return [together(self.verdicts(claim, tuned=tuned)) for tuned in (False, True)]
-
-    def failed(self) -> list[Result]:
-        """Runs that ended before their time; they count, with their last test to the end."""
-        return [result for result in self.results.values() if result.failed]
-
-    def _find(self, name: str) -> dict[int, Result]:
-        experiment = self._experiments.get(name)
-        if experiment is None:
-            return {}
-        keys = {seed: key_of(on_seed(experiment, seed)) for seed in seeds_of(self.study, name)}
-        return {seed: self.results[key] for seed, key in keys.items() if key in self.results}
 
 
 def read_evidence(folder: Path) -> Evidence:

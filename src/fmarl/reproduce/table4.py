@@ -40,13 +40,9 @@ class RecomputedRow(NamedTuple):
     @property
     def agrees(self) -> bool:
         """Whether the overheads and the printed digits of the utility are the paper's."""
-        printed = (self.row.uploads, self.row.updates, self.row.exchanges)
-        same_overheads = printed == (
-            self.counted.uploads,
-            self.counted.updates,
-            self.counted.exchanges,
-        )
-        return same_overheads and abs(self.utility - self.row.utility) <= 0.5e-4
+        printed, names = self.row, ("uploads", "updates", "exchanges")
+        same = all(getattr(printed, name) == getattr(self.counted, name) for name in names)
+        return same and abs(self.utility - printed.utility) <= 0.5e-4
 
 
 def recompute_table(rows: tuple[paper.TableRow, ...] = paper.TABLE_4) -> list[RecomputedRow]:
@@ -110,11 +106,8 @@ class MeasuredRow(NamedTuple):
 def measured_table(runs: Mapping[str, Mapping[int, "Result"]]) -> list[MeasuredRow]:
     """Every row of the table from the runs of its method, by the seeds that all methods have."""
     found = [runs.get(row.name, {}) for row in paper.TABLE_4]
-    utilities = _normalised(found)
-    return [
-        _measured_row(row, by_seed, values)
-        for row, by_seed, values in zip(paper.TABLE_4, found, utilities, strict=True)
-    ]
+    rows = zip(paper.TABLE_4, found, _normalised(found), strict=True)
+    return [_measured_row(row, list(by_seed.values()), values) for row, by_seed, values in rows]
 
 
 def _normalised(found: Sequence[Mapping[int, "Result"]]) -> list[list[float]]:
@@ -133,9 +126,8 @@ def _utility(result: "Result") -> float:
 
 
 def _measured_row(
-    row: paper.TableRow, by_seed: Mapping[int, "Result"], utilities: Sequence[float]
+    row: paper.TableRow, results: Sequence["Result"], utilities: Sequence[float]
 ) -> MeasuredRow:
-    results = list(by_seed.values())
     measured = [result.measured for result in results if result.measured]
     return MeasuredRow(
         row,

@@ -11,14 +11,13 @@ from fmarl.report.statistics import (
     RESAMPLES,
     Interval,
     area_under_curve,
-    bootstrap_interval,
-    iqm,
     mean_interval,
     probability_of_improvement,
     seed_band,
     seed_interval,
     time_to_level,
 )
+from peers.bootstrap import bootstrap_interval, iqm
 
 RLIABLE = json.loads((Path(__file__).parents[2] / "golden" / "rliable.json").read_text())
 CASES = pytest.mark.parametrize("case", RLIABLE["cases"].values(), ids=list(RLIABLE["cases"]))
