@@ -174,7 +174,7 @@ def summary(experiment: Experiment, folder: Path, failed: str = "") -> dict[str,
     if not tests or not epochs:
         raise DiskTrouble(f"{metrics} has no tests, though its run has ended")
     found = utility_row(lines)
-    has_bound = found is not None and not failed and is_bound_run(experiment)
+    has_bound = not failed and is_bound_run(experiment)
     nothing = {"uploads": 0, "exchanges": 0}
     at_tests = [epochs.get(line["epoch"], nothing) for line in tests]
     last = epochs[max(epochs)]
@@ -190,7 +190,9 @@ def summary(experiment: Experiment, folder: Path, failed: str = "") -> dict[str,
         "totals": {name: last[name] for name in (*COUNTS, "bytes_sent")},
         "measured": None if found is None else [_short(value) for value in found],
         "gradient_norms": [_short(line.get("expected_gradient_norm")) for line in at_tests],
-        "bound": bound_facts(experiment, folder, found.gradient_norm) if has_bound else None,
+        "bound": bound_facts(experiment, folder, found.gradient_norm)
+        if found and has_bound
+        else None,
         "metrics_sha256": hashlib.sha256(metrics.read_bytes()).hexdigest(),
     }
 
