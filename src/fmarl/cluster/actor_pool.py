@@ -49,7 +49,6 @@ class ActorPool:
 
     @property
     def worlds(self) -> list[int]:
-        """Numbers of the worlds, in order."""
         return sorted(number for kind, number in self._actors if kind == "world")
 
     def call(self, role: Role, method: str, *arguments: Any, returns: int = 1) -> Any:
@@ -105,7 +104,6 @@ class ActorPool:
         self._actors[role] = remote.remote(*arguments)
 
     def _actor_class(self, role: Role) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """The class behind a role, and the arguments it is made with."""
         kind, number = role
         if kind == AGENTS:
             faults = {agent: self._faults.of(agent=agent) for agent in self.agents_of(role)}
@@ -150,7 +148,6 @@ class ActorPool:
         return poll
 
     def is_overdue(self, role: Role) -> bool:
-        """Whether an actor should have started long ago."""
         return time.monotonic() - self._started_at[role] > self._start_seconds
 
     def kill(self, role: Role) -> None:
@@ -189,7 +186,6 @@ class ActorPool:
 
 
 def _wait(references: list[Reference], seconds: float) -> list[Reference]:
-    """Those that are ready by then."""
     import ray
 
     if not references:  # Ray does not wait for nothing

@@ -81,7 +81,7 @@ class StatusTable:
     @property
     def present(self) -> tuple[int, ...]:
         """Agents to be asked in this attempt, in their order."""
-        return self._with_status(PRESENT)
+        return tuple(agent for agent, own in self._agents.items() if own.status == PRESENT)
 
     @property
     def absent(self) -> dict[int, str]:
@@ -91,12 +91,9 @@ class StatusTable:
     @property
     def to_replace(self) -> tuple[int, ...]:
         """Agents that need a new process: the dead, and those that were late for too long."""
-        late = [
-            agent
-            for agent in self._with_status(LATE)
-            if self._agents[agent].periods_late >= self._max_periods_late
-        ]
-        return tuple(sorted([*self._with_status(LOST), *late]))
+        most, agents = self._max_periods_late, self._agents.items()
+        late = {agent for agent, own in agents if own.status == LATE and own.periods_late >= most}
+        return tuple(agent for agent, own in agents if own.status == LOST or agent in late)
 
     @property
     def has_quorum(self) -> bool:
@@ -158,9 +155,6 @@ class StatusTable:
             self._readmit_waiting()
         return may_retry
 
-    def _with_status(self, status: str) -> tuple[int, ...]:
-        return tuple(agent for agent, own in self._agents.items() if own.status == status)
-
     def _move(self, agent: int, sources: tuple[str, ...], target: str, why: str = "") -> bool:
         """Whether the agent's status allowed the change; without a new reason the old one stays."""
         own = self._agents[agent]
@@ -170,7 +164,7 @@ class StatusTable:
         return True
 
     def _readmit_waiting(self) -> None:
-        for agent in self._with_status(WAITING):
+        for agent in self._agents:
             self._move(agent, (WAITING,), PRESENT)
 
     def _tell(self, code: str, **facts: object) -> None:

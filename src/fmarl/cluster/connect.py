@@ -48,9 +48,10 @@ def joined(address: str | None) -> Iterator[None]:
     such cluster, or it does not let us in.
     """
     require_ray()
-    _import_quietly()
-    import ray
-
+    with _restored_environment():
+        # Read when Ray is imported: it is not to write on our standard output when one is lost.
+        os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+        import ray
     if ray.is_initialized():
         yield
         return
@@ -184,13 +185,6 @@ def _probe(address: str) -> int:
     except AuthenticationError:
         return WRONG_TOKEN
     return CONNECTED
-
-
-def _import_quietly() -> None:
-    """Import Ray so that it does not write on our standard output when a process is lost."""
-    with _restored_environment():
-        os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # read when Ray is imported
-        import ray  # noqa: F401
 
 
 def _start_local(folder: Path) -> None:

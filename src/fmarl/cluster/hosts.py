@@ -1,4 +1,4 @@
-"""The hosts of a Ray cluster that we are in: what each has, and whether it would give our bits."""
+"""The hosts of a Ray cluster that we are in: what each has, and objects on a core of one."""
 
 import hashlib
 import time
@@ -12,6 +12,8 @@ from fmarl.records.run_description import installed_versions
 
 ANSWER_SECONDS = 30.0
 """A host that has not said by then what it has is not used; its first worker must start in it."""
+SILENCE_SECONDS = 60.0
+"""A host that has answered before and does not for so long counts as lost."""
 
 
 class Host(NamedTuple):
@@ -46,7 +48,11 @@ def hosts() -> list[Host]:
     """All hosts that are up, those of most cores first."""
     import ray
 
-    up = [_host(node) for node in ray.nodes() if node["Alive"]]
+    up = []
+    for node in ray.nodes():
+        if node["Alive"]:
+            cores, memory = (int(node["Resources"].get(name, 0)) for name in ("CPU", "memory"))
+            up.append(Host(node["NodeID"], node["NodeManagerAddress"], cores, memory))
     return sorted(up, key=lambda host: (-host.cores, host.address, host.node_id))
 
 
@@ -92,7 +98,7 @@ def answer(reference: Any, seconds: float) -> Answer | None:
     try:
         return Answer(ray.get(reference), "")
     except RayError as problem:  # such as a host without fmarl
-        return Answer({}, last_line(problem))
+        return Answer({}, _last_line(problem))
 
 
 def answers(asked: Sequence[Host], seconds: float = ANSWER_SECONDS) -> list[Answer]:
@@ -119,7 +125,63 @@ def disagreement(ours: Mapping[str, str], theirs: Answer) -> str:
     return "; ".join(different)
 
 
-def last_line(problem: BaseException) -> str:
+class HostLost(Exception):  # noqa: N818 — it reads as what happened
+    """The host, or the process on it, is gone or silent."""
+
+
+class HostActor:
+    """An actor that is not started anew if it dies, and the call that it was last asked for."""
+
+    _call: Any
+    _answered: float | None = None
+    """When it last did."""
+
+    def __init__(self, kind: type, host: Host, *given: Any) -> None:
+        import ray
+
+        options = {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0}
+        actor: Any = ray.remote(kind)
+        self._actor = actor.options(**options, scheduling_strategy=on_node(host.node_id)).remote(
+            *given
+        )
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether it has started; before, it may be waiting for its core."""
+        return self._answered is not None
+
+    def call(self, method: str) -> None:
+        """Begin a call, for `answer`."""
+        self._call = getattr(self._actor, method).remote()
+
+    def notify(self, method: str, *given: Any) -> None:
+        """Begin a call that nobody waits for."""
+        getattr(self._actor, method).remote(*given)
+
+    def answer(self) -> Any:
+        """What the call returned; None if it has not yet, `HostLost` if it never will."""
+        import ray
+        from ray.exceptions import RayError
+
+        ready, _ = ray.wait([self._call], timeout=0)
+        if not ready:
+            if self._answered and time.monotonic() - self._answered > SILENCE_SECONDS:
+                raise HostLost(f"no answer in {SILENCE_SECONDS:.0f} s")
+            return None
+        try:
+            found = ray.get(self._call)
+        except RayError as problem:
+            raise HostLost(_last_line(problem)) from None
+        self._answered = time.monotonic()
+        return found
+
+    def kill(self) -> None:
+        import ray
+
+        ray.kill(self._actor)
+
+
+def _last_line(problem: BaseException) -> str:
     """Ray's errors are whole pages; the last line is what happened."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     return lines[-1][:200] if lines else type(problem).__name__
@@ -132,13 +194,3 @@ def _sources() -> str:
     for path in sorted(package.rglob("*.py")):
         total.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
     return total.hexdigest()[:12]
-
-
-def _host(node: Mapping[str, Any]) -> Host:
-    has = node["Resources"]
-    return Host(
-        node["NodeID"],
-        node["NodeManagerAddress"],
-        int(has.get("CPU", 0)),
-        int(has.get("memory", 0)),
-    )

@@ -13,7 +13,7 @@ on when somebody looks. An upload that is addressed elsewhere decides nothing.
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -123,8 +123,7 @@ class Inbox:
         self._expected, self._decided = expected, {}
 
     def receive(self, upload: object) -> Receipt:
-        """Accept an upload, or say why not."""
-        if not _is_upload(upload):
+        if type(upload) is not Upload or len(upload) != len(Upload._fields):
             return Receipt(EventCode.BAD_PAYLOAD, f"{_shown(upload)} is not an upload")
         if self._expected is None:
             return Receipt(EventCode.STALE, "nothing is collected")
@@ -167,11 +166,10 @@ class Inbox:
         The distance is from the agent's row in `starts`, or from zero. Those that did not move do
         not count in the median: an idle half would make it zero, and everybody else stand out.
         """
-        starts = starts or {}
-        distances = {
-            agent: _distance(arrays[PARAMETERS], starts.get(agent))
-            for agent, arrays in self.accepted.items()
-        }
+        starts, distances = starts or {}, {}
+        for agent, arrays in self.accepted.items():
+            row = arrays[PARAMETERS].astype(np.float64)  # squares of float32 overflow
+            distances[agent] = float(np.linalg.norm(row - starts.get(agent, 0.0)))
         moved = [distance for distance in distances.values() if distance > 0]
         if not moved:
             return []
@@ -185,10 +183,6 @@ class Inbox:
         same = (upload.sequence, upload.digest) == (first.sequence, first.digest)
         what = "the same upload again" if same else "another upload after the first"
         return Receipt(EventCode.DUPLICATE, f"agent {upload.agent}: {what}")
-
-
-def _is_upload(upload: object) -> TypeGuard[Upload]:
-    return type(upload) is Upload and len(upload) == len(Upload._fields)
 
 
 def _check_header(upload: Upload) -> Receipt | None:
@@ -257,11 +251,6 @@ def _first_not_finite(arrays: Mapping[str, np.ndarray]) -> str | None:
         if len(wrong):
             return f"{name}{wrong[0].tolist()} is {array[tuple(wrong[0])]}"
     return None
-
-
-def _distance(row: np.ndarray, start: np.ndarray | None) -> float:
-    moved = row.astype(np.float64)  # squares of float32 overflow
-    return float(np.linalg.norm(moved if start is None else moved - start))
 
 
 def _listed(names: Mapping[str, object]) -> str:

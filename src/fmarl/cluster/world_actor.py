@@ -68,7 +68,9 @@ class WorldActor:
         self._inject(attempt, slot % self._sync_period)
         parameters = None if kind == "random" else PolicyParameters(*stacked(acting))
         [batch] = self._pool.play(Policy(kind, parameters, activation), self._steps)
-        result = WorldSlotResult(batch.mean_reward, self._pool.snapshots[0], self._new_events())
+        events = [event._asdict() for event in self._pool.events]
+        self._pool.events.clear()
+        result = WorldSlotResult(batch.mean_reward, self._pool.snapshots[0], events)
         return *unstacked(columns_of([batch]), len(acting), axis=1), result
 
     def _inject(self, attempt: AttemptId, slot: int | None) -> None:
@@ -77,8 +79,3 @@ class WorldActor:
             [pid] = self._pool.pids
             assert pid is not None
             os.kill(pid, signal.SIGKILL)
-
-    def _new_events(self) -> list[dict[str, Any]]:
-        new = [event._asdict() for event in self._pool.events]
-        self._pool.events.clear()
-        return new

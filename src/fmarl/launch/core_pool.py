@@ -52,7 +52,6 @@ class CorePool:
 
     @property
     def has_room(self) -> bool:
-        """Whether `take` would give one."""
         return self._free() is not None
 
     def take(self) -> CoreLease | None:
@@ -113,11 +112,7 @@ class CorePool:
         problem = disagreement(self._ours, said)
         if not said.problem:  # else it is asked again at the next scan
             self._fits[host.node_id] = not problem or self.force
-        if not self._fits.get(host.node_id):
-            self._reject(host, problem)
-
-    def _reject(self, host: Host, problem: str) -> None:
-        if host.node_id not in self._rejected:
+        if not self._fits.get(host.node_id) and host.node_id not in self._rejected:
             sys.stderr.write(f"fmarl: host {host.address} gets no runs: {problem}\n")
             self._rejected[host.node_id] = problem
 

@@ -74,7 +74,6 @@ class HostRun:
         return Poll(changes, code, said[-LONGEST_COMPLAINT:])
 
     def send_signal(self, number: int) -> None:
-        """Pass a signal on to the run, which saves itself and ends."""
         self._worker.send_signal(number)
 
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from fmarl.cluster.connect import ClusterLost
-from fmarl.cluster.host_actor import HostActor, HostLost
+from fmarl.cluster.hosts import HostActor, HostLost
 from fmarl.engine.run_writer import RunWriter
 from fmarl.engine.train import silence
 from fmarl.errors import EngineFailed
@@ -64,7 +64,6 @@ class ClusterRun:
         return self._code
 
     def send_signal(self, number: int) -> None:
-        """Ask the run to save itself and end."""
         self._signal = number
         if self._actor is not None and self._actor.has_answered:
             self._actor.notify("send_signal", number)

@@ -36,9 +36,6 @@ class QueuedRun:
     def status(self) -> RunStatus:
         return self._tracker.status
 
-    def start(self, launcher: Launcher) -> None:
-        self.launched = launcher.start(self.folder)
-
     def poll(self) -> int | None:
         """Bring the status up to date; the exit code once the run has ended."""
         code = self.launched.poll()  # before the lines are read, which are then the last
@@ -63,11 +60,12 @@ def run_all(folders: Sequence[Path], show: Show, launcher: Launcher) -> int:
         QueuedRun(folder, folder.name, read_experiment(folder).num_epochs) for folder in folders
     ]
     codes = [0]
-
-    def done(run: QueuedRun, code: int) -> None:
-        codes.append(code)
-
-    code = run_queue(lambda: waiting.pop(0) if waiting else None, done, show, launcher)
+    code = run_queue(
+        lambda: waiting.pop(0) if waiting else None,
+        lambda run, code: codes.append(code),
+        show,
+        launcher,
+    )
     return max(code, *codes)
 
 
@@ -87,7 +85,7 @@ def run_queue(
         with Stop() as stop, _terminated_on_error(running):
             while True:
                 while not stop.requested and launcher.has_room and (run := take()):
-                    run.start(launcher)
+                    run.launched = launcher.start(run.folder)
                     running.append(run)
                 if not running and (stop.requested or launcher.has_room):
                     return stop.exit_code if stop.requested else 0
@@ -100,11 +98,7 @@ def run_queue(
         return report_error(problem)
 
 
-def _poll_all(
-    running: list[QueuedRun],
-    done: Done,
-    show: Show,
-) -> None:
+def _poll_all(running: list[QueuedRun], done: Done, show: Show) -> None:
     for run in list(running):
         code = run.poll()
         if code is not None:

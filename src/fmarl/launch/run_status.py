@@ -29,7 +29,6 @@ class RunStatus:
 
     @property
     def test_reward(self) -> float | None:
-        """What the newest test found, if there was one."""
         return self.test_rewards[-1] if self.test_rewards else None
 
 
@@ -45,7 +44,6 @@ class StatusTracker:
         """Time and epoch of the first line."""
 
     def add_line(self, line: dict[str, Any]) -> None:
-        """Take in a line of metrics."""
         if line["kind"] in ("start", "baseline"):
             return
         epoch = line["epoch"]

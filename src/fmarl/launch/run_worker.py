@@ -38,14 +38,12 @@ class RunWorker:
         return self._code is None
 
     def start(self, folder: Path, *, force: bool = False) -> None:
-        """Train a run to its end."""
         self._code = None
         request = json.dumps({"folder": str(folder), "force": force})
         with suppress(BrokenPipeError):  # it was killed meanwhile, and its exit code tells
             os.write(_descriptor(self.process.stdin), request.encode() + b"\n")
 
     def poll(self) -> int | None:
-        """The run's exit code, negative if a signal ended it; None as long as it trains."""
         if self._code is None:
             self._code = 0 if self._is_done() else self.process.poll()
             if self._code:
@@ -53,7 +51,6 @@ class RunWorker:
         return self._code
 
     def send_signal(self, number: int) -> None:
-        """Ask it to save its run and end."""
         self.process.send_signal(number)
 
     def terminate(self) -> None:

@@ -8,7 +8,6 @@ doi:10.1109/TWC.2023.3279268. The numbering differs between versions.
 
 from fmarl.theory import corrected_bounds as corrected
 from fmarl.theory import printed_bounds as printed
-from fmarl.theory.bound import Bound
 from fmarl.theory.cost import (
     Overheads,
     needed_exchanges,
@@ -18,6 +17,7 @@ from fmarl.theory.cost import (
     utility,
 )
 from fmarl.theory.plan import Plan, count_updates, exponential_decay, make_plan
+from fmarl.theory.printed_bounds import Bound
 from fmarl.theory.problem import Problem
 from fmarl.theory.step_times import local_updates_from_times, spread_local_updates
 

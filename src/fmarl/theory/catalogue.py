@@ -8,7 +8,6 @@ import numpy as np
 from fmarl.theory import corrected_bounds as corrected
 from fmarl.theory import learning_rate
 from fmarl.theory import printed_bounds as printed
-from fmarl.theory.bound import Bound
 from fmarl.theory.cost import overheads, resource_cost, utility
 from fmarl.theory.plan import Plan
 from fmarl.theory.problem import Problem, Real
@@ -17,40 +16,35 @@ from fmarl.theory.problem import Problem, Real
 class BoundEntry(NamedTuple):
     """A bound, the largest learning rate it holds for, and what kind of average it is about."""
 
+    bound: Callable[[Problem, Plan], printed.Bound]
     form: Literal["printed", "corrected"]
-    bound: Callable[[Problem, Plan], Bound]
     largest_learning_rate: Callable[[Problem, Plan], Real]
     average: str
 
 
-_STEP = learning_rate.largest_learning_rate
+_PRINTED = ("printed", learning_rate.largest_learning_rate, "all updates")
+_WEIGHTED = (
+    "corrected",
+    learning_rate.largest_weighted_learning_rate,
+    "updates, weighted by a_y D_y",
+)
 
 BOUNDS: dict[str, BoundEntry] = {
-    "periodic": BoundEntry("printed", printed.periodic_bound, _STEP, "all updates"),
-    "variation": BoundEntry("printed", printed.variation_bound, _STEP, "all updates"),
-    "decay": BoundEntry("printed", printed.decay_bound, _STEP, "all updates"),
-    "consensus": BoundEntry("printed", printed.consensus_bound, _STEP, "all updates"),
-    "weighted": BoundEntry(
-        "corrected",
-        corrected.weighted_bound,
-        learning_rate.largest_weighted_learning_rate,
-        "updates, weighted by a_y D_y",
-    ),
-    "sharp": BoundEntry(
-        "corrected",
-        corrected.sharp_bound,
-        learning_rate.largest_weighted_learning_rate,
-        "updates, weighted by a_y D_y",
-    ),
+    "periodic": BoundEntry(printed.periodic_bound, *_PRINTED),
+    "variation": BoundEntry(printed.variation_bound, *_PRINTED),
+    "decay": BoundEntry(printed.decay_bound, *_PRINTED),
+    "consensus": BoundEntry(printed.consensus_bound, *_PRINTED),
+    "weighted": BoundEntry(corrected.weighted_bound, *_WEIGHTED),
+    "sharp": BoundEntry(corrected.sharp_bound, *_WEIGHTED),
     "synchronised": BoundEntry(
-        "corrected",
         corrected.synchronised_bound,
+        "corrected",
         learning_rate.largest_synchronised_learning_rate,
         "synchronised iterates",
     ),
     "normalised": BoundEntry(
-        "corrected",
         corrected.normalised_bound,
+        "corrected",
         learning_rate.largest_normalised_learning_rate,
         "updates, weighted by D_y, reports scaled by m/m_y",
     ),

@@ -9,8 +9,8 @@ docs/paper-audit.md; the tests compare every bound with exact and sampled runs.
 import numpy as np
 from jaxtyping import Float
 
-from fmarl.theory.bound import Bound
 from fmarl.theory.plan import Plan
+from fmarl.theory.printed_bounds import Bound
 from fmarl.theory.problem import Problem, Real
 
 

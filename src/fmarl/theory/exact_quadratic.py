@@ -25,10 +25,8 @@ def exact_gradient_norms(
     Differs from the paper: the average is taken when (k+1) mod τ = 0, not k mod τ = 0 (E8).
 
     >>> problem = Problem(smoothness=1.0, gradient_noise=0.0, initial_gap=0.5)
-    >>> plan = Plan(
-    ...     learning_rate=0.5, total_updates=3, local_updates=np.array([1, 1]),
-    ...     decay=np.ones(1), mixing=np.empty((0, 2, 2)),
-    ... )
+    >>> from fmarl.theory import make_plan
+    >>> plan = make_plan(sync_period=1, num_agents=2, learning_rate=0.5, total_updates=3)
     >>> exact_gradient_norms(problem, plan)
     array([1.    , 0.25  , 0.0625])
     """

@@ -175,10 +175,8 @@ def count_updates(*, num_epochs: int, epoch_steps: int, steps_per_update: int) -
 
 
 def _check_schedule(plan: Plan) -> None:
-    for name, value in (
-        ("learning_rate", plan.learning_rate),
-        ("total_updates", plan.total_updates),
-    ):
+    for name in ("learning_rate", "total_updates"):
+        value = getattr(plan, name)
         require(
             bool(np.all(np.isfinite(value)) and np.all(np.greater(value, 0))),
             f"{name} = {shown(value)}",

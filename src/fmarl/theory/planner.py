@@ -10,10 +10,7 @@ import numpy as np
 
 from fmarl.errors import require
 from fmarl.theory.cost import overheads
-from fmarl.theory.learning_rate import (
-    largest_learning_rate,
-    largest_weighted_learning_rate,
-)
+from fmarl.theory.learning_rate import largest_learning_rate, largest_weighted_learning_rate
 from fmarl.theory.plan import Plan
 from fmarl.theory.problem import Problem, Real
 
@@ -81,9 +78,8 @@ def _periods(plan: Plan, form: Form) -> Real:
     require(
         form in ("printed", "corrected"), f"form = {form!r}", "printed or corrected", "Pick one."
     )
-    if form == "printed":
-        return np.square(plan.disagreement_left) * (plan.sync_period + 1)
-    return np.square(plan.disagreement_left) * (plan.sync_period - 1)
+    periods = plan.sync_period + (1 if form == "printed" else -1)
+    return np.square(plan.disagreement_left) * periods
 
 
 def _positive_root(cubic: Real, square: Real, constant: Real) -> Real:
@@ -93,10 +89,8 @@ def _positive_root(cubic: Real, square: Real, constant: Real) -> Real:
     root is infinite.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_cube, by_square = (
-            np.cbrt(constant / np.asarray(cubic)),
-            np.sqrt(constant / np.asarray(square)),
-        )
+        by_cube = np.cbrt(constant / np.asarray(cubic))
+        by_square = np.sqrt(constant / np.asarray(square))
         root = np.where(np.equal(constant, 0), 0.0, np.fmin(by_cube, by_square))
         inside = np.isfinite(root) & (root > 0)
         for _ in range(60):  # quadratic convergence: about six steps, then nothing changes

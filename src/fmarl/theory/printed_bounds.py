@@ -4,12 +4,28 @@ Use `corrected_bounds.py` to plan or to promise anything; these are here to be c
 Every function takes the problem and the plan and returns the three terms of the bound.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Float
 
-from fmarl.theory.bound import Bound
 from fmarl.theory.plan import Plan
 from fmarl.theory.problem import Problem, Real
+
+
+class Bound(NamedTuple):
+    """An upper bound on the average squared gradient norm, as the sum of its three causes."""
+
+    optimisation: Real
+    """Distance still to go: falls with the number of updates."""
+    noise: Real
+    """Variance of the averaged gradient: falls with the number of agents."""
+    drift: Real
+    """Agents that moved apart between two averagings: grows with the period."""
+
+    @property
+    def total(self) -> Real:
+        return self.optimisation + self.noise + self.drift
 
 
 def periodic_bound(problem: Problem, plan: Plan) -> Bound:

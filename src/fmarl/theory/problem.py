@@ -45,7 +45,13 @@ class Problem:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            _require_number(field.name, getattr(self, field.name))
+            name, value = field.name, getattr(self, field.name)
+            require(
+                bool(np.all(np.isfinite(value)) and np.all(np.greater_equal(value, 0))),
+                f"{name} = {shown(value)}",
+                f"{name} >= 0 and finite",
+                "Costs, variances and gaps are never negative.",
+            )
         require(
             bool(np.all(np.greater(self.smoothness, 0))),
             f"smoothness = {shown(self.smoothness)}",
@@ -58,15 +64,6 @@ class Problem:
             "0 <= noise_correlation <= 1",
             "Use 0 for independent agents.",
         )
-
-
-def _require_number(name: str, value: Real) -> None:
-    require(
-        bool(np.all(np.isfinite(value)) and np.all(np.greater_equal(value, 0))),
-        f"{name} = {shown(value)}",
-        f"{name} >= 0 and finite",
-        "Costs, variances and gaps are never negative.",
-    )
 
 
 def shown(value: Real) -> str:
