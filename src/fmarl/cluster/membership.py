@@ -1,19 +1,16 @@
 """Which actors are alive: they are started, found missing and replaced, agents' status is kept.
 
-Nothing here knows Ray, by which `ActorPool` runs the actors.
+Nothing here knows Ray: `Pool` is all that it asks of whatever runs the actors.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from fmarl.cluster.agent_status import StatusTable, default_quorum
 from fmarl.cluster.inbox import ACCEPTED, Receipt
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.errors import BadInput, EngineFailed
 from fmarl.records.events import EventCode
-
-if TYPE_CHECKING:  # it starts what loads Ray and JAX
-    from fmarl.cluster.actor_pool import ActorPool
 
 POLL_SECONDS = 10.0
 """Time in which live actors answer, once something went wrong; one may be busy with a slot."""
@@ -50,10 +47,32 @@ class PollResult(NamedTuple):
     silent: list[Role]
 
 
+@runtime_checkable
+class Pool(Protocol):
+    """The actors of a run."""
+
+    events: list[dict[str, Any]]
+
+    @property
+    def worlds(self) -> list[int]: ...
+    def actor_of(self, agent: int) -> Role: ...
+    def agents_of(self, role: Role) -> list[int]: ...
+    def start(self, role: Role) -> None: ...
+    def kill(self, role: Role) -> None: ...
+    def await_start(self, roles: Sequence[Role]) -> dict[Role, Any]: ...
+    def is_overdue(self, role: Role) -> bool: ...
+    def poll(self, roles: Sequence[Role], seconds: float) -> PollResult: ...
+    def call(self, role: Role, method: str, *arguments: Any) -> Reference: ...
+    def is_ready(self, reference: Reference, seconds: float) -> bool: ...
+    def fetch(self, references: Sequence[Reference]) -> list[Any]:
+        """The values; `AttemptFailed` where one was lost, or the actor that computes it."""
+        ...
+
+
 class Membership:
     """The actors of a run and the status of its agents."""
 
-    def __init__(self, pool: "ActorPool", num_agents: int, settings: ClusterSettings) -> None:
+    def __init__(self, pool: Pool, num_agents: int, settings: ClusterSettings) -> None:
         self._pool, self._settings = pool, settings
         self._num_agents = num_agents
         quorum = settings.quorum or default_quorum(num_agents)
