@@ -29,6 +29,8 @@ from fmarl.records.lock import LOCK
 from fmarl.records.run_folder import RunFolder
 
 LINES = ".jsonl"
+Signature = tuple[int, int, int]
+"""Number, size and time of a file: it is read again when they differ."""
 
 
 class FileChange(NamedTuple):
@@ -55,8 +57,7 @@ class FolderScanner:
     def __init__(self, folder: Path, known: Mapping[str, bytes]) -> None:
         self._folder = folder
         self._sent = {name: _digest(content) for name, content in known.items()}
-        self._signatures: dict[str, tuple[int, int, int]] = {}
-        """Number, size and time of each file: it is read again when they differ."""
+        self._signatures: dict[str, Signature] = {}
 
     def scan(self) -> list[FileChange]:
         """What changed since the last scan; a run may write meanwhile.
@@ -81,8 +82,7 @@ class FolderScanner:
             listed.add(name)
             with suppress(FileNotFoundError):
                 path = self._folder / name
-                state = path.stat()
-                signature = (state.st_ino, state.st_size, state.st_mtime_ns)
+                signature = _signature(path)
                 same = self._signatures.get(name) == signature
                 read[name] = None if same else _whole_part(name, path.read_bytes())
                 self._signatures[name] = signature
@@ -149,8 +149,7 @@ def apply_changes(folder: Path, changes: Sequence[FileChange]) -> None:
     sidecars = [change for change in new if sidecar_of(change.name) == change.name]
     others = [change for change in new if change not in sidecars]
     for change in new:
-        for parent in reversed(PurePosixPath(change.name).parents[:-1]):
-            make_folder(folder / parent)
+        _make_folders(folder, change.name)
     for change in sidecars:  # staged, so that arrays beside them count as unfinished
         stage(folder / change.name, change.content or b"")
     for change in others:
@@ -177,6 +176,11 @@ def _sync(path: Path) -> None:
         sync(file.fileno())
 
 
+def _make_folders(folder: Path, name: str) -> None:
+    for parent in reversed(PurePosixPath(name).parents[:-1]):
+        make_folder(folder / parent)
+
+
 def _require_inside(name: str) -> None:
     parts = PurePosixPath(name).parts
     inside = bool(parts) and ".." not in parts and not name.startswith("/") and name != LOCK
@@ -196,3 +200,8 @@ def _whole_part(name: str, content: bytes) -> bytes:
 
 def _digest(content: bytes) -> FileDigest:
     return FileDigest(len(content), hashlib.sha256(content).hexdigest())
+
+
+def _signature(path: Path) -> Signature:
+    state = path.stat()
+    return state.st_ino, state.st_size, state.st_mtime_ns

@@ -20,9 +20,7 @@ class FaultInjector:
 
     def of(self, **target: Any) -> "FaultInjector":
         """The hook of one process: `agent=3`, `world=0`, `virtual=True` or `conductor=True`."""
-        [(name, value)] = target.items()
-        own = tuple(fault for fault in self.plan.faults if getattr(fault, name) == value)
-        return FaultInjector(FaultPlan(own)) if self.plan.faults else NO_FAULTS
+        return FaultInjector(self.plan.of(**target)) if self.plan.faults else NO_FAULTS
 
     def begin_period(self, attempt: AttemptId) -> None:
         if self._dies_at_begin:  # its upload was accepted, and this is how it would hear of it

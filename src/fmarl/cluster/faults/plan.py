@@ -15,7 +15,7 @@ Faults fire at steps of the run, never by the clock, so a plan gives the same ru
 is plain data, sent to the process that has to fail; mistakes are found before anything starts.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fmarl.errors import require
 
@@ -92,7 +92,13 @@ class FaultPlan(NamedTuple):
     faults: tuple[Fault, ...] = ()
     source: str = "faults"
 
+    def of(self, **target: Any) -> "FaultPlan":
+        """Faults of one process: `agent=3`, `world=0`, `virtual=True` or `conductor=True`."""
+        [(name, value)] = target.items()
+        return FaultPlan(tuple(one for one in self.faults if getattr(one, name) == value))
+
     def absent(self, period: int) -> frozenset[int]:
+        """Agents that do not take part in a period."""
         return frozenset(
             fault.agent
             for fault in self.faults
@@ -104,14 +110,8 @@ class FaultPlan(NamedTuple):
         gone: dict[int, set[int]] = {}
         for number, fault in enumerate(self.faults, 1):
             where = f"{self.source}, fault {number}"
-            for name, count in (("agent", num_agents), ("world", num_worlds)):
-                named = getattr(fault, name)
-                require(
-                    named is None or named < count,
-                    f"{where}: {name} = {named}",
-                    f"0 to {count - 1}",
-                    f"There are {count}, counted from 0.",
-                )
+            _check_number(where, "agent", fault.agent, num_agents)
+            _check_number(where, "world", fault.world, num_worlds)
             if fault.word == "away" and fault.agent is not None:
                 gone.setdefault(fault.period, set()).add(fault.agent)
                 require(
@@ -133,3 +133,12 @@ def claimed(do: str) -> int | float:
         return int(text)
     except ValueError:
         return float(text)
+
+
+def _check_number(where: str, name: str, number: int | None, count: int) -> None:
+    require(
+        number is None or number < count,
+        f"{where}: {name} = {number}",
+        f"0 to {count - 1}",
+        f"There are {count}, counted from 0.",
+    )
