@@ -41,6 +41,13 @@ class Traffic(NamedTuple):
     exchange_bytes: int = 0
 
 
+class FinalState(NamedTuple):
+    """What an agent leaves with the driver at the end of a period."""
+
+    state: AgentState
+    sent: Traffic
+
+
 class Agent:
     """Its methods are called in the order of a slot: `learn`, `mix`, …; then `upload_state`.
 
@@ -122,7 +129,7 @@ class Agent:
 
     def upload_state(
         self, attempt: AttemptId, update_count: int, uploads: bool, outcome: Any
-    ) -> tuple[list[Upload], tuple[AgentState, Traffic]]:
+    ) -> tuple[list[Upload], FinalState]:
         """Send what the virtual agent averages, and leave the own state with the driver.
 
         With delays it is the step that is sent, which is then the `outcome` of the last slot.
@@ -130,7 +137,7 @@ class Agent:
         self._check(attempt)
         own = [self._upload(attempt, update_count, outcome)] if uploads else []
         sent = self._faults.on_upload(attempt, own)
-        return sent, (jax.device_get(self._state), self._sent)
+        return sent, FinalState(jax.device_get(self._state), self._sent)
 
     def _upload(self, attempt: AttemptId, update_count: int, outcome: Any) -> Upload:
         delayed = self._schedule.method.is_delayed

@@ -17,7 +17,7 @@ from fmarl.algorithms.algorithm import Algorithm
 from fmarl.cluster.actor_pool import ActorPool
 from fmarl.cluster.connect import CHECK_SECONDS, ClusterHead
 from fmarl.cluster.faults.injector import FaultInjector
-from fmarl.cluster.inbox import PARAMETERS, AttemptId, ExpectedUploads, digest_of
+from fmarl.cluster.inbox import AttemptId, ExpectedUploads
 from fmarl.cluster.membership import VIRTUAL, AttemptFailed, Reference
 from fmarl.cluster.state import AggregationResult, CommittedState
 from fmarl.engine.engine import Needs, Schedule
@@ -48,7 +48,7 @@ class PeriodResult(NamedTuple):
     states: dict[int, dict[int, Any]]
     """By slots learned then, where needed: the `AgentState` of each agent that is present."""
     final: dict[int, Any]
-    """By agent: its `AgentState` and `Traffic`."""
+    """`FinalState` by agent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +112,7 @@ class AttemptContext:
     def _aggregate(
         self, committed: CommittedState, attempt: Attempt, uploads: dict[int, Reference]
     ) -> AggregationResult:
+        """Have the virtual agent receive the uploads and average."""
         method = self.schedule.at(attempt.end - 1, attempt.absent)
         turns = method.local_updates[attempt.id.period % len(method.local_updates)]
         expected = ExpectedUploads(
@@ -119,7 +120,7 @@ class AttemptContext:
             period=attempt.id.period,
             attempt=attempt.id.attempt,
             present=frozenset(uploads),
-            bases=tuple(digest_of({PARAMETERS: own.row}) for own in committed.agents),
+            bases=committed.bases(),
             local_updates=tuple(turns.tolist()),
             shapes=self.shapes,
         )
@@ -156,6 +157,7 @@ class _PeriodCalls(NamedTuple):
         return self._upload(outcomes)
 
     def _play(self, slot: int, acting: Sequence[Reference]) -> list[Reference]:
+        """Each agent's transitions in a slot."""
         worlds, algorithm = self.pool.worlds, self.algorithm
         agents = len(acting) // len(worlds)
         kind = "random" if slot < algorithm.random_updates else algorithm.explores

@@ -109,6 +109,7 @@ class RayEngine:
         return new
 
     def close(self) -> None:
+        """End all actors, and leave the cluster."""
         self._closing.close()
 
     def _close_pool(self) -> None:
@@ -158,15 +159,16 @@ class RayEngine:
     def _commit(
         self, attempt: Attempt, result: PeriodResult, aggregation: AggregationResult | None
     ) -> None:
+        """The period counts."""
         self._committed.commit(
             attempt.end,
-            {agent: state for agent, (state, _) in result.final.items()},
+            {agent: final.state for agent, final in result.final.items()},
             aggregation,
             [world.snapshot for world in result.worlds[-1]],
         )
         self._in_sync = {*result.final, *[("world", world) for world in self._pool.worlds]}
-        for _, sent in result.final.values():
-            self.sent = Traffic(*map(sum, zip(self.sent, sent, strict=True)))
+        for final in result.final.values():
+            self.sent = Traffic(*map(sum, zip(self.sent, final.sent, strict=True)))
         for slot in result.worlds:
             for world in slot:
                 self._pool.events += world.events

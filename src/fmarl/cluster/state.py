@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fmarl.algorithms.algorithm import Acting
-from fmarl.cluster.inbox import PARAMETERS, Receipt
+from fmarl.cluster.inbox import PARAMETERS, Receipt, digest_of
 from fmarl.engine.compiled import Program
 from fmarl.engine.engine import EngineState
 from fmarl.federation.delayed import InFlight
@@ -143,3 +143,7 @@ class CommittedState:
         if not shared:
             return {agent: {PARAMETERS: self.agents[agent].row} for agent in agents}
         return {agent: self.functions.upload_arrays(self.agents[agent]) for agent in agents}
+
+    def bases(self) -> tuple[str, ...]:
+        """Digests of the parameters that agents start from."""
+        return tuple(digest_of({PARAMETERS: own.row}) for own in self.agents)

@@ -61,8 +61,8 @@ def test_a_try_that_was_given_up_is_refused_and_leaves_no_trace(agent, own):
     agent.load_state(LATER, NOBODY, own)
     with pytest.raises(StaleAttempt):
         agent.learn(NOW, 1, True, False, _transitions())
-    [upload], (state, _) = agent.upload_state(LATER, 4, True, None)
-    assert np.array_equal(state.row, own.row)
+    [upload], final = agent.upload_state(LATER, 4, True, None)
+    assert np.array_equal(final.state.row, own.row)
     assert upload.base == digest_of({PARAMETERS: own.row})
 
 
@@ -101,6 +101,7 @@ def test_agents_of_one_actor_do_not_mix_up(own):
 def test_an_agent_is_sent_as_arrays_only(agent, own):
     """Equinox would keep every record that is unpickled, with its arrays, for ever."""
     agent.learn(NOW, 0, True, False, _transitions())
-    _, (sent, _) = agent.upload_state(NOW, 4, True, None)
+    _, final = agent.upload_state(NOW, 4, True, None)
+    sent = final.state
     assert {type(array) for array in (sent.row, *sent.memory)} <= {np.ndarray, np.int32}
     assert len(sent.memory) == len(own.memory) > 0
