@@ -63,6 +63,13 @@ def policy_outputs(
     return PolicyOutputs(chosen, parameters.log_std)
 
 
+def values(
+    spec: NetworkSpec, critic: Network, observation: Float[Array, "time observation"]
+) -> Float[Array, " time"]:
+    """What the critic expects to follow each row: discounted rewards to come."""
+    return forward(critic, spec.agent.activation, observation)[:, 0]
+
+
 def acting(spec: NetworkSpec, parameters: ActorCritic, statistics: Statistics | None) -> Acting:
     """What a worker acts with: the actor, for raw observations, and its spread."""
     actor = fold(statistics, parameters.actor)

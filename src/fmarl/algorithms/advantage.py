@@ -34,13 +34,18 @@ def advantages(
     surprises = jnp.where(present, transitions.reward + future - values, 0.0)
     goes_on = present & jnp.append(present[1:], False) & ~transitions.ended
     fading = jnp.where(goes_on, discount * gae_lambda, 0.0)
+    return _faded_sums(surprises, fading)
+
+
+def _faded_sums(values: Rows, fading: Rows) -> Rows:
+    """Sums from the end: s_t = v_t + f_t s_{t+1}."""
 
     def add(later: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
-        surprise, factor = now
-        total = surprise + factor * later
+        value, factor = now
+        total = value + factor * later
         return total, total
 
-    _, sums = jax.lax.scan(add, jnp.zeros(()), (surprises, fading), reverse=True)
+    _, sums = jax.lax.scan(add, jnp.zeros(()), (values, fading), reverse=True)
     return sums
 
 

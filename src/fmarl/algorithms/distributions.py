@@ -33,7 +33,7 @@ class Distribution(NamedTuple):
 
 
 def _gaussian_log_probability(outputs: PolicyOutputs, action: Actions) -> Rows:
-    deviation = (action - outputs.outputs) * _precision(outputs)
+    deviation = (action - outputs.outputs) * _per_row(jnp.exp(-outputs.log_std), outputs)
     constant = jnp.sum(outputs.log_std) + 0.5 * math.log(2 * math.pi) * outputs.log_std.size
     return -0.5 * jnp.sum(deviation**2, axis=1) - constant
 
@@ -46,7 +46,7 @@ def _gaussian_entropy(outputs: PolicyOutputs) -> Rows:
 def _gaussian_divergence(new: PolicyOutputs, old: PolicyOutputs) -> Rows:
     narrowing = old.log_std - new.log_std
     spread = jnp.sum(narrowing + 0.5 * jnp.exp(-2 * narrowing) - 0.5)
-    shift = (new.outputs - old.outputs) * _precision(old)
+    shift = (new.outputs - old.outputs) * _per_row(jnp.exp(-old.log_std), old)
     return spread + 0.5 * jnp.sum(shift**2, axis=1)
 
 
@@ -68,8 +68,10 @@ def _categorical_divergence(new: PolicyOutputs, old: PolicyOutputs) -> Rows:
     return jnp.sum(jnp.exp(log_new) * (log_new - log_old), axis=1)
 
 
-def _precision(outputs: PolicyOutputs) -> Float[Array, "time choice"]:
-    return jnp.broadcast_to(jnp.exp(-outputs.log_std), outputs.outputs.shape)
+def _per_row(
+    values: Float[Array, " spread"], outputs: PolicyOutputs
+) -> Float[Array, "time choice"]:
+    return jnp.broadcast_to(values, outputs.outputs.shape)
 
 
 GAUSSIAN = Distribution(_gaussian_log_probability, _gaussian_entropy, _gaussian_divergence)

@@ -45,18 +45,17 @@ def descend(
     Where `batches` is None, so is each batch. The metrics are those of every step.
     """
     start = Descent(parameters, optimiser, jax.tree.map(jnp.zeros_like, parameters))
-    step = partial(descent_step, rule, gradient, step_size)
+    step = partial(_step, rule, gradient, step_size)
     return jax.lax.scan(step, start, batches, length=num_steps)
 
 
-def descent_step(
+def _step(
     rule: optax.GradientTransformation,
     gradient: Gradient,
     step_size: float | Float[Array, ""],
     now: Descent,
     batch: Tree,
 ) -> tuple[Descent, Metrics]:
-    """One step of the optimiser, and the metrics of the gradient that it took."""
     slope, metrics = gradient(now.parameters, batch)
     direction, optimiser = rule.update(slope, now.optimiser, now.parameters)
     parameters = jax.tree.map(lambda old, way: old - step_size * way, now.parameters, direction)

@@ -48,13 +48,6 @@ def forward(
     return _affine(values, last_weights, last_biases)
 
 
-def values(
-    network: Network, activation: str, inputs: Float[Array, "row _"]
-) -> Float[Array, " row"]:
-    """What a critic, whose one output is a value, expects to follow each row."""
-    return forward(network, activation, inputs)[:, 0]
-
-
 def _affine(values: Array, weights: Array, biases: Array) -> Array:
     product = values @ weights
     return product + jnp.broadcast_to(biases, product.shape)

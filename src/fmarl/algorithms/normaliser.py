@@ -65,20 +65,12 @@ def seen(
     observation: Float[Array, "time observation"],
     present: Bool[Array, " time"],
 ) -> Statistics:
-    """Take in a slot's rows, those in which the agent was there.
-
-    The two sets are joined by the formula of Chan, Golub and LeVeque (1979).
-    """
+    """Take in a slot's rows, those in which the agent was there."""
     weight = jnp.broadcast_to(present[:, None], observation.shape).astype(observation.dtype)
     count = jnp.sum(present.astype(observation.dtype))
     mean = jnp.sum(observation * weight, axis=0) / _divisor(count)
     deviation = (observation - jnp.broadcast_to(mean, observation.shape)) * weight
-    total = statistics.count + count
-    share = count / _divisor(total)
-    shift = mean - statistics.mean
-    squares = statistics.squares + jnp.sum(deviation**2, axis=0)
-    squares = squares + shift**2 * (statistics.count * share)
-    return Statistics(total, statistics.mean + shift * share, squares)
+    return _merged(statistics, Statistics(count, mean, jnp.sum(deviation**2, axis=0)))
 
 
 def pooled(statistics: Statistics, average: Callable[[Tree], Tree]) -> Statistics:
@@ -92,6 +84,15 @@ def pooled(statistics: Statistics, average: Callable[[Tree], Tree]) -> Statistic
     mean = total / _divisor(count)
     squares = average(statistics.squares + weight * (statistics.mean - mean) ** 2)
     return Statistics(count[:, 0], mean, squares)
+
+
+def _merged(one: Statistics, other: Statistics) -> Statistics:
+    """Statistics of both sets of rows, by the formula of Chan, Golub and LeVeque (1979)."""
+    count = one.count + other.count
+    share = other.count / _divisor(count)
+    shift = other.mean - one.mean
+    squares = one.squares + other.squares + shift**2 * (one.count * share)
+    return Statistics(count, one.mean + shift * share, squares)
 
 
 def _divisor(count: Float[Array, "..."]) -> Float[Array, "..."]:

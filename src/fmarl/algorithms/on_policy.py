@@ -55,12 +55,6 @@ class OnPolicyLearner(NamedTuple):
     gradient: Callable[[ActorCritic, Experience], ActorCritic]
     """Of the loss, over a whole slot."""
 
-    def experience(
-        self, parameters: ActorCritic, statistics: Statistics | None, transitions: Transitions
-    ) -> Experience:
-        gae_lambda = self.config.gae_lambda
-        return make_experience(self.spec, parameters, statistics, transitions, gae_lambda)
-
 
 def check_on_policy(config: OnPolicyConfig) -> None:
     """Refuse common settings that can not be used."""
@@ -105,7 +99,7 @@ def _local_update(
     key: PRNGKeyArray,
     learning_rate: Float[Array, ""],
 ) -> tuple[ActorCritic, OnPolicyMemory, Metrics]:
-    experience = learner.experience(parameters, memory.statistics, transitions)
+    experience = _experience(learner, parameters, memory, transitions)
     step, optimiser, metrics = learner.learn(
         parameters, memory.optimiser, experience, key, learning_rate
     )
@@ -127,8 +121,17 @@ def _gradient(
     key: PRNGKeyArray,
 ) -> ActorCritic:
     """Gradient at θ = θ_old over the whole slot; nothing is left to chance."""
-    experience = learner.experience(parameters, memory.statistics, transitions)
-    return learner.gradient(parameters, experience)
+    return learner.gradient(parameters, _experience(learner, parameters, memory, transitions))
+
+
+def _experience(
+    learner: OnPolicyLearner,
+    parameters: ActorCritic,
+    memory: OnPolicyMemory,
+    transitions: Transitions,
+) -> Experience:
+    gae_lambda = learner.config.gae_lambda
+    return make_experience(learner.spec, parameters, memory.statistics, transitions, gae_lambda)
 
 
 def _merge_memory(memory: OnPolicyMemory, average: Callable[[Tree], Tree]) -> OnPolicyMemory:

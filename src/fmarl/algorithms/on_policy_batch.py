@@ -5,11 +5,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fmarl.algorithms.actor_critic import ActorCritic, NetworkSpec, policy_outputs
+from fmarl.algorithms.actor_critic import ActorCritic, NetworkSpec, policy_outputs, values
 from fmarl.algorithms.advantage import advantages, normalised, weighted_mean
 from fmarl.algorithms.algorithm import Metrics, Transitions
 from fmarl.algorithms.distributions import PolicyOutputs
-from fmarl.algorithms.networks import Network, values
+from fmarl.algorithms.networks import Network
 from fmarl.algorithms.normaliser import Statistics, normalise
 
 
@@ -44,8 +44,8 @@ def make_experience(
     """A slot with what the parameters it was acted with expected of it."""
     observation = normalise(statistics, transitions.observation)
     successor = normalise(statistics, transitions.successor)
-    expected = values(parameters.critic, spec.agent.activation, observation)
-    foreseen = values(parameters.critic, spec.agent.activation, successor)
+    expected = values(spec, parameters.critic, observation)
+    foreseen = values(spec, parameters.critic, successor)
     intended = policy_outputs(spec, parameters, observation)
     return Experience(
         observation=observation,
@@ -114,7 +114,7 @@ def value_loss(
     moved no further than that since the slot was acted, as in Stable-Baselines3. (Older codes take
     the larger of both errors.)
     """
-    now = values(critic, spec.agent.activation, experience.observation)
+    now = values(spec, critic, experience.observation)
     if clip > 0:
         now = experience.value + jnp.clip(now - experience.value, -clip, clip)
     return weighted_mean((now - experience.value_target) ** 2, experience.weight)

@@ -31,7 +31,14 @@ def squashed(network_outputs: Float[Array, "*batch heads"]) -> Squashed:
 def draw(policy: Squashed, noise: Numbers) -> tuple[Numbers, Numbers]:
     """Actions for standard normal noise, and their log-probabilities; both carry gradients."""
     before = policy.mean + jnp.exp(policy.log_std) * noise
-    gaussian = -0.5 * noise**2 - policy.log_std - 0.5 * math.log(2 * math.pi)
-    # log(1 − tanh² x) in a form that neither cancels nor overflows, however large x.
-    log_slope = 2 * (math.log(2) - before - jax.nn.softplus(-2 * before))
-    return jnp.tanh(before), gaussian - log_slope
+    return jnp.tanh(before), _log_density(noise, policy.log_std, before)
+
+
+def _log_density(noise: Numbers, log_std: Numbers, before: Numbers) -> Numbers:
+    gaussian = -0.5 * noise**2 - log_std - 0.5 * math.log(2 * math.pi)
+    return gaussian - _log_slope(before)
+
+
+def _log_slope(before: Numbers) -> Numbers:
+    """log(1 − tanh² x) in a form that neither cancels nor overflows, however large x."""
+    return 2 * (math.log(2) - before - jax.nn.softplus(-2 * before))

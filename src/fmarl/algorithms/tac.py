@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Acting, Algorithm, Metrics, Transitions, Tree
 from fmarl.algorithms.log_std import output_for
-from fmarl.algorithms.multi_step import Descent, choose, descent_step
+from fmarl.algorithms.multi_step import choose
 from fmarl.algorithms.networks import Network, init_network
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.replay import Replay, append, empty_replay, sample, samples_of
@@ -54,6 +54,16 @@ class TACSetup(NamedTuple):
     rule: optax.GradientTransformation
     observation_size: int
     num_actions: int
+
+
+class TACDescent(NamedTuple):
+    """Where a sequence of gradient steps has led."""
+
+    parameters: TACParameters
+    optimiser: Tree
+    target: Network
+    total: TACParameters
+    """Sum of the optimiser's directions so far."""
 
 
 def make_tac(
@@ -87,11 +97,8 @@ def _init(setup: TACSetup, key: PRNGKeyArray) -> tuple[TACParameters, TACMemory]
     inside = setup.agent.hidden
     policy_key, first_key, second_key, value_key = jax.random.split(key, 4)
     policy = init_network(policy_key, (seen, *inside, 2 * acted), POLICY_GAIN)
-    # The second half of its outputs are widths, which these biases start with.
-    *biases, last = policy.biases
-    wide = last.at[acted:].set(output_for(config.initial_log_std))
     parameters = TACParameters(
-        policy=policy._replace(biases=(*biases, wide)),
+        policy=_widened(policy, config.initial_log_std),
         first_critic=init_network(first_key, (seen + acted, *inside, 1), CRITIC_GAIN),
         second_critic=init_network(second_key, (seen + acted, *inside, 1), CRITIC_GAIN),
         value=init_network(value_key, (seen, *inside, 1), CRITIC_GAIN),
@@ -100,6 +107,13 @@ def _init(setup: TACSetup, key: PRNGKeyArray) -> tuple[TACParameters, TACMemory]
     target = jax.tree.map(jnp.copy, parameters.value)
     replay = empty_replay(config.replay_capacity, seen, acted)
     return parameters, TACMemory(setup.rule.init(parameters), replay, target)
+
+
+def _widened(policy: Network, log_std: float) -> Network:
+    """Let the policy start with this log-std, by the biases of its second half of outputs."""
+    *others, last = policy.biases
+    wide = last.at[last.size // 2 :].set(output_for(log_std))
+    return policy._replace(biases=(*others, wide))
 
 
 def _local_update(
@@ -117,15 +131,15 @@ def _local_update(
     """
     replay = append(memory.replay, transitions)
     still = jax.tree.map(jnp.zeros_like, parameters)
-    begun = Descent(parameters, memory.optimiser, still), memory.target
+    begun = TACDescent(parameters, memory.optimiser, memory.target, still)
     step = partial(_step, setup, learning_rate)
     ended, history = jax.lax.scan(step, begun, _batches(setup, replay, key))
     # Chosen afterwards, for a condition mapped over agents computes both sides anyway.
     is_ready = replay.size >= setup.config.batch_size
-    descent, target = choose(is_ready, ended, begun)
+    kept = choose(is_ready, ended, begun)
     metrics = {name: jnp.where(is_ready, jnp.mean(rows), 0.0) for name, rows in history.items()}
     metrics["replay_size"] = replay.size.astype(jnp.float32)
-    return descent.directions, TACMemory(descent.optimiser, replay, target), metrics
+    return kept.total, TACMemory(kept.optimiser, replay, kept.target), metrics
 
 
 def _batches(setup: TACSetup, replay: Replay, key: PRNGKeyArray) -> Minibatch:
@@ -140,18 +154,26 @@ def _batches(setup: TACSetup, replay: Replay, key: PRNGKeyArray) -> Minibatch:
 
 
 def _step(
-    setup: TACSetup, learning_rate: Rate, before: tuple[Descent, Network], batch: Minibatch
-) -> tuple[tuple[Descent, Network], Metrics]:
+    setup: TACSetup, learning_rate: Rate, before: TACDescent, batch: Minibatch
+) -> tuple[TACDescent, Metrics]:
     """One gradient step of all networks; the target then follows the new value network."""
-    descent, target = before
-    gradient = partial(gradients, setup.config, setup.agent, target)
-    descent, metrics = descent_step(setup.rule, gradient, learning_rate, descent, batch)
-    target = jax.tree.map(
-        lambda behind, ahead: behind + setup.config.target_rate * (ahead - behind),
-        target,
-        descent.parameters.value,
+    config, agent = setup.config, setup.agent
+    gradient, metrics = gradients(config, agent, before.parameters, before.target, batch)
+    direction, state = setup.rule.update(gradient, before.optimiser, before.parameters)
+    parameters = jax.tree.map(
+        lambda old, by: old - learning_rate * by, before.parameters, direction
     )
-    return (descent, target), metrics
+    after = TACDescent(
+        parameters=parameters,
+        optimiser=state,
+        target=jax.tree.map(
+            lambda behind, ahead: behind + config.target_rate * (ahead - behind),
+            before.target,
+            parameters.value,
+        ),
+        total=jax.tree.map(jnp.add, before.total, direction),
+    )
+    return after, {**metrics, "gradient_norm": optax.tree.norm(gradient)}
 
 
 def _gradient(
@@ -168,7 +190,7 @@ def _gradient(
         weight=present / jnp.maximum(jnp.sum(present), 1.0),
         noise=jax.random.normal(key, transitions.action.shape),
     )
-    gradient, _ = gradients(setup.config, setup.agent, memory.target, parameters, batch)
+    gradient, _ = gradients(setup.config, setup.agent, parameters, memory.target, batch)
     return gradient
 
 

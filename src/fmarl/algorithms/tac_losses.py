@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Float
 
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Metrics
-from fmarl.algorithms.networks import Network, forward, values
+from fmarl.algorithms.networks import Network, forward
 from fmarl.algorithms.replay import Samples
 from fmarl.algorithms.squashed_gaussian import draw, squashed
 from fmarl.algorithms.tac_config import TACConfig
@@ -63,14 +62,13 @@ class Drawn(NamedTuple):
 def gradients(
     config: TACConfig,
     agent: AgentConfig,
-    target: Network,
     parameters: TACParameters,
+    target: Network,
     batch: Minibatch,
 ) -> tuple[TACParameters, Metrics]:
     """Each network's gradient of its own loss, and the numbers that `losses` gives."""
     slope = jax.grad(partial(losses, config, agent), has_aux=True)
-    gradient, metrics = slope(parameters, target, batch)
-    return gradient, {**metrics, "gradient_norm": optax.tree.norm(gradient)}
+    return slope(parameters, target, batch)
 
 
 def losses(
@@ -85,10 +83,9 @@ def losses(
     drawn = _drawn(config, agent, parameters, seen, batch.noise)
     first = _action_values(agent, parameters.first_critic, seen, acted)
     second = _action_values(agent, parameters.second_critic, seen, acted)
-    future = agent.discount * values(target, agent.activation, batch.samples.successor)
-    aim = batch.samples.reward + jnp.where(batch.samples.terminated, 0.0, future)
+    aim = _critic_aim(agent, target, batch.samples)
     value_aim = jax.lax.stop_gradient(jnp.minimum(drawn.first, drawn.second) - drawn.price)
-    value_error = values(parameters.value, agent.activation, seen) - value_aim
+    value_error = _values(agent, parameters.value, seen) - value_aim
     policy_loss = jnp.sum(weight * (drawn.price - drawn.first))
     critic_loss = jnp.sum(weight * ((first - aim) ** 2 + (second - aim) ** 2)) / 2
     value_loss = jnp.sum(weight * value_error**2) / 2
@@ -129,4 +126,13 @@ def _information(config: TACConfig, log_densities: Actions) -> Rows:
 def _action_values(
     agent: AgentConfig, critic: Network, seen: Observations, action: Actions
 ) -> Rows:
-    return values(critic, agent.activation, jnp.concatenate([seen, action], axis=1))
+    return _values(agent, critic, jnp.concatenate([seen, action], axis=1))
+
+
+def _values(agent: AgentConfig, network: Network, inputs: Float[Array, "row input"]) -> Rows:
+    return forward(network, agent.activation, inputs)[:, 0]
+
+
+def _critic_aim(agent: AgentConfig, target: Network, samples: Samples) -> Rows:
+    future = agent.discount * _values(agent, target, samples.successor)
+    return samples.reward + jnp.where(samples.terminated, 0.0, future)

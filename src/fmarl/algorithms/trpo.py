@@ -169,11 +169,7 @@ def _learn(
     """One step of the actor and several of the critic, as g = −step/η; the key is not used."""
     step, metrics = _actor_step(setup, parameters, experience)
     rate, passes = setup.config.critic_learning_rate, setup.config.critic_passes
-
-    def gradient(critic: Network, batch: None) -> tuple[Network, Metrics]:
-        loss, slope = jax.value_and_grad(partial(value_loss, setup.spec))(critic, experience)
-        return slope, {"value_loss": loss}
-
+    gradient = partial(_critic_gradient, setup, experience)
     critic, reports = descend(
         setup.critic_rule, gradient, rate, parameters.critic, optimiser, None, passes
     )
@@ -182,3 +178,10 @@ def _learn(
     per_rate = jnp.where(learning_rate > 0, 1 / learning_rate, 0.0)
     pseudo_gradient = jax.tree.map(lambda way: -per_rate * way, step)
     return pseudo_gradient, critic.optimiser, {**metrics, "value_loss": reports["value_loss"][-1]}
+
+
+def _critic_gradient(
+    setup: TRPOSetup, experience: Experience, critic: Network, batch: None
+) -> tuple[Network, Metrics]:
+    loss, gradient = jax.value_and_grad(partial(value_loss, setup.spec))(critic, experience)
+    return gradient, {"value_loss": loss}

@@ -36,7 +36,7 @@ def assert_same_as_sac(record: dict[str, np.ndarray], entropic_index: float) -> 
     parameters, target = _parameters("parameters", record), _network("parameters target", record)
     batch = _batch(record)
 
-    found, metrics = jax.jit(partial(gradients, config, agent))(target, parameters, batch)
+    found, metrics = jax.jit(partial(gradients, config, agent))(parameters, target, batch)
 
     for name, expected in _parameters("gradient", record)._asdict().items():
         _assert_close(name, ravel_pytree(getattr(found, name))[0], ravel_pytree(expected)[0])

@@ -3,9 +3,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fmarl.algorithms.actor_critic import NetworkSpec, acting, init_actor_critic, policy_outputs
+from fmarl.algorithms.actor_critic import (
+    NetworkSpec,
+    acting,
+    init_actor_critic,
+    policy_outputs,
+    values,
+)
 from fmarl.algorithms.agent_config import AgentConfig
-from fmarl.algorithms.networks import values
 from fmarl.algorithms.normaliser import no_statistics, normalise, seen
 from fmarl.rollout.policy import PolicyParameters, forward
 
@@ -59,4 +64,4 @@ def test_a_worker_intends_what_the_learner_thinks_it_intends(activation, is_disc
 
 def test_values_are_one_number_per_row():
     parameters = init_actor_critic(jax.random.key(0), spec(), 0.0)
-    assert values(parameters.critic, "tanh", jnp.ones((5, 3))).shape == (5,)
+    assert values(spec(), parameters.critic, jnp.ones((5, 3))).shape == (5,)

@@ -8,11 +8,10 @@ import numpy as np
 import optax
 import pytest
 
-from fmarl.algorithms.actor_critic import NetworkSpec, policy_outputs
+from fmarl.algorithms.actor_critic import NetworkSpec, policy_outputs, values
 from fmarl.algorithms.advantage import normalised, weighted_mean
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Algorithm
-from fmarl.algorithms.networks import values
 from fmarl.algorithms.normaliser import normalise, seen
 from fmarl.algorithms.on_policy import OnPolicyMemory
 from fmarl.algorithms.on_policy_batch import make_experience, minibatch, minibatch_rows
@@ -89,9 +88,7 @@ def test_at_the_start_the_clipped_gradient_is_that_of_an_advantage_actor_critic(
         intended = policy_outputs(spec, place, slot.observation)
         log_probability = spec.distribution.log_probability(intended, slot.action)
         advantage = normalised(experience.advantage, experience.weight)
-        error = (
-            values(place.critic, spec.agent.activation, slot.observation) - experience.value_target
-        )
+        error = values(spec, place.critic, slot.observation) - experience.value_target
         bonus = spec.distribution.entropy(intended)
         rows = -advantage * log_probability + 0.3 * error**2 - 0.1 * bonus
         return weighted_mean(rows, experience.weight)
