@@ -42,17 +42,17 @@ def test_curves_grow_while_a_run_trains_and_it_ends_as_done(
     tmp_path: Path, serve: Serve, start: Start, open_tab: OpenTab
 ):
     viewer = open_tab(serve(tmp_path).address).open()
-    folder = begin(on_figure_eight(DECAY, num_epochs=20, test_every=1), tmp_path / "a")
+    folder = begin(on_figure_eight(DECAY, num_epochs=60, test_every=1), tmp_path / "a")
     start("resume", folder)
     viewer.wait_for(EPOCH, 1)
     expect(viewer.row("a")).to_contain_text("running")
     epoch, curves = epoch_of(viewer), viewer.picture("curves")
     viewer.wait_for(EPOCH, epoch + 1)
     viewer.wait_for_change("curves", curves)
-    expect(viewer.row("a")).to_contain_text("✓ done 20/20")
+    expect(viewer.row("a")).to_contain_text("✓ done 60/60")
     [*_, last] = lines_of(folder, "test")
     viewer.wait_for_text("curves", f" {last['mean']:#.3g}")
-    viewer.wait_for_text("road", "epoch 20, step ")  # it follows the newest
+    viewer.wait_for_text("road", "epoch 60, step ")  # it follows the newest
     assert viewer.requests.count(viewer.address) == 1
 
 
