@@ -16,7 +16,7 @@ from _figures import parser
 
 from fmarl.engine.estimate_constants import Gradients, gradients_of, read_traces
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.train import train
+from fmarl.engine.run import train
 from fmarl.report.format import with_interval
 from fmarl.report.statistics import mean_interval
 from fmarl.reproduce.bound_runs import bound_experiments, bound_name

@@ -27,7 +27,8 @@ from turns import serve
 
 from fmarl.engine.engine import LocalEngine
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.train import Training, train
+from fmarl.engine.run import train
+from fmarl.engine.train import Training
 from fmarl.rollout import play as worker
 from fmarl.rollout import policy as acting
 from fmarl.rollout.policy_check import random_parameters

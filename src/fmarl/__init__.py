@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fmarl.algorithms.tac import TACConfig
     from fmarl.algorithms.trpo import TRPOConfig
     from fmarl.engine.experiment import Experiment
-    from fmarl.engine.train import Run, resume, train
+    from fmarl.engine.run import Run, resume, train
     from fmarl.federation.make_method import make_method
     from fmarl.federation.method import Method
     from fmarl.federation.recipes import MethodConfig
@@ -27,12 +27,12 @@ _HOMES = {
     "Method": "fmarl.federation.method",
     "MethodConfig": "fmarl.federation.recipes",
     "PPOConfig": "fmarl.algorithms.ppo",
-    "Run": "fmarl.engine.train",
+    "Run": "fmarl.engine.run",
     "TACConfig": "fmarl.algorithms.tac",
     "TRPOConfig": "fmarl.algorithms.trpo",
     "make_method": "fmarl.federation.make_method",
-    "resume": "fmarl.engine.train",
-    "train": "fmarl.engine.train",
+    "resume": "fmarl.engine.run",
+    "train": "fmarl.engine.run",
 }
 """Where each public name lives; loaded when first used, for `import fmarl` must not load JAX."""
 

@@ -15,9 +15,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import IO, Any
 
 Stream = int | IO[Any] | None
@@ -83,6 +85,61 @@ def start_connected(module: str, **settings: Any) -> tuple[ChildProcess, socket.
             ours.close()
             raise
     return child, ours
+
+
+class LoggedChild:
+    """A connected child, whose output goes to a log in a temporary directory of its own.
+
+    The child has that directory as `TMPDIR` too. `kill` ends it; that may be called twice.
+    """
+
+    def __init__(
+        self, module: str, *, python_flags: Sequence[str] = (), environment: Mapping[str, str]
+    ) -> None:
+        with ExitStack() as started:
+            home = started.enter_context(
+                tempfile.TemporaryDirectory(prefix="fmarl-world-", ignore_cleanup_errors=True)
+            )
+            self._log = started.enter_context((Path(home) / "log").open("a+b", buffering=0))
+            self._child, self.connection = start_connected(
+                module,
+                python_flags=python_flags,
+                environment={"TMPDIR": home, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+            )
+            started.enter_context(self.connection)
+            started.callback(self._child.kill)
+            self._held = started.pop_all()
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def empty_log(self) -> None:
+        """Forget what it has said so far."""
+        self._log.truncate(0)
+
+    def how_it_ended(self) -> str:
+        """End it if it has not ended; say how it did and, if it said so, why."""
+        code, why = self._child.end_group(), self._last_words()
+        how = f"left with code {code}"
+        if code < 0:
+            how = f"was killed by {signal.Signals(-code).name}"
+        return f"{how}: {why}" if why else how
+
+    def _last_words(self) -> str:
+        """Line of the log that names the reason: Python's fatal error, or else the last one."""
+        size = os.fstat(self._log.fileno()).st_size
+        text = os.pread(self._log.fileno(), 4000, max(size - 4000, 0)).decode(errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        fatal = [line for line in lines if line.startswith("Fatal Python error")]
+        return (fatal or lines or [""])[-1][:300]
+
+    def kill(self) -> None:
+        """End it and all it started, now, and give back what we hold of it."""
+        self._held.close()
 
 
 def bind_to_parent() -> list[str]:

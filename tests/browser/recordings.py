@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.train import train
+from fmarl.engine.run import train
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.frames import read_frames
 from fmarl.records.jsonl import read_lines

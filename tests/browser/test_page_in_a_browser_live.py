@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from browser.recordings import DECAY, lines_of, mean_gradient_norm, on_figure_eight
 from browser.viewer import OpenTab, Serve, Start, Viewer
-from fmarl.engine.run_start import begin
+from fmarl.engine.run import begin
 from unit.engine.small_experiments import toy
 
 KILLED_RUN = Path(__file__).parents[1] / "e2e" / "killed_run.py"

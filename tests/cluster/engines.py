@@ -10,9 +10,8 @@ from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.engine.engine import LocalEngine, MakeEngine
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin
+from fmarl.engine.run import begin, resume, silence
 from fmarl.engine.run_writer import Listener
-from fmarl.engine.train import resume, silence
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder

@@ -31,8 +31,7 @@ from fmarl.cluster.faults.plan import Fault, FaultPlan
 from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import resume
+from fmarl.engine.run import begin, resume
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 

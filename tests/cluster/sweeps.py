@@ -9,8 +9,7 @@ from pathlib import Path
 
 from e2e.fmarl_command import fmarl_command
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import Run, resume
+from fmarl.engine.run import Run, begin, resume
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 from unit.engine.small_experiments import toy

@@ -15,7 +15,7 @@ import pytest
 
 from cluster.engines import absences, in_one_process, longer, on_ray, resume_on_ray, toy
 from fmarl.cluster.faults.plan import Fault
-from fmarl.engine.run_start import begin
+from fmarl.engine.run import begin
 from fmarl.errors import EngineFailed
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder

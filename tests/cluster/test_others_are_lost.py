@@ -10,8 +10,7 @@ import pytest
 from cluster.engines import in_one_process, longer, on_ray, resume_on_ray, toy
 from fmarl.cluster.faults.plan import Fault
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import resume
+from fmarl.engine.run import begin, resume
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import MethodConfig
 

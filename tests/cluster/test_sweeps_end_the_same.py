@@ -17,7 +17,7 @@ from cluster.sweeps import (
     start,
     wait_until,
 )
-from fmarl.engine.run_start import begin
+from fmarl.engine.run import begin
 from fmarl.records.lock import is_held
 
 pytestmark = pytest.mark.cluster

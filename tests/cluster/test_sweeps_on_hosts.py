@@ -13,7 +13,7 @@ import fmarl
 from cluster.changed_sources import changed_copy
 from cluster.namespaces import QUICK_HEALTH_CHECKS, Host, Hosts
 from cluster.sweeps import alone, assert_same_run, codes, experiment, read_lines_of
-from fmarl.engine.run_start import begin
+from fmarl.engine.run import begin
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster

@@ -14,8 +14,7 @@ from cluster.changed_sources import changed_copy
 from cluster.engines import absences, in_one_process, longer, toy
 from cluster.namespaces import Host, Hosts
 from cluster.sweeps import codes, kill, read_lines_of, wait_until
-from fmarl.engine.run_start import begin, read_experiment
-from fmarl.engine.train import resume
+from fmarl.engine.run import begin, read_experiment, resume
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import resume, train
+from fmarl.engine.run import begin, resume, train
 from fmarl.launch import on_this_machine
 from fmarl.launch.on_this_machine import LocalLauncher
 from fmarl.launch.run_worker import RunWorker

@@ -13,8 +13,7 @@ import pytest
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.tac import TACConfig
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import resume
+from fmarl.engine.run import begin, resume
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.jsonl import read_lines
 

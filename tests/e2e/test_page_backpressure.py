@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from e2e.page import Page, served
-from fmarl.engine.train import train
+from fmarl.engine.run import train
 from unit.engine.small_experiments import toy
 
 STALLED = 200

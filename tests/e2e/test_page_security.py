@@ -14,7 +14,7 @@ import pytest
 
 from e2e.fmarl_command import fmarl_command
 from e2e.page import Page, served
-from fmarl.engine.train import train
+from fmarl.engine.run import train
 from unit.engine.small_experiments import toy
 
 SECRET = "nobody may read this"

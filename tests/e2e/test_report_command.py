@@ -11,8 +11,7 @@ from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.cli import main
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import train
+from fmarl.engine.run import begin, train
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.run_folder import RunFolder
 from fmarl.reproduce.results import ResultsFolder

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from e2e.fmarl_command import fmarl_command
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import resume
+from fmarl.engine.run import begin, resume
 from fmarl.records.jsonl import read_lines
 from unit.engine.small_experiments import toy
 

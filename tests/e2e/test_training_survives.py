@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from fmarl.engine import run_writer as writer
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import resume, train
+from fmarl.engine.run import begin, resume, train
 from fmarl.records.atomic_files import DiskTrouble
 from fmarl.records.jsonl import read_lines
 from unit.engine.small_experiments import toy

@@ -83,8 +83,7 @@ def _toy(algorithm: str = "ppo", agents: int = 3, worlds: int = 1, **together: A
 
 
 def _digests(names: list[str], engine: dict[str, Any]) -> dict[str, str]:
-    from fmarl.engine.run_start import begin
-    from fmarl.engine.train import resume
+    from fmarl.engine.run import begin, resume
 
     made = experiments()
     with TemporaryDirectory() as parent:
@@ -103,7 +102,7 @@ def main() -> None:
 
         engine["make_engine"] = partial(RayEngine, settings=ClusterSettings())
     if words[:1] == ["resume"]:
-        from fmarl.engine.train import resume
+        from fmarl.engine.run import resume
 
         run = resume(words[1])
         sys.stdout.write(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fmarl.federation.ledger import MessageSizes, after_slot, bytes_sent, empty_ledger
 from fmarl.federation.make_method import make_method
 from fmarl.federation.method import Method
+from fmarl.federation.method_theory import plan_of
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 from fmarl.theory import Problem, overheads
 from fmarl.theory import corrected_bounds as corrected
@@ -88,7 +89,7 @@ def test_what_the_meter_counts_is_the_closed_form(seed, periods):
     for count in range(total):
         ledger = after_slot(ledger, method, count)
 
-    counted, closed = ledger.totals(), overheads(method.plan(total))
+    counted, closed = ledger.totals(), overheads(plan_of(method, total))
     assert counted["uploads"] == counted["downloads"] == closed.uploads
     assert counted["updates"] == closed.updates
     assert counted["exchanges"] == counted["mixings"] == closed.exchanges
@@ -109,7 +110,7 @@ def test_the_measured_gradient_norm_stays_below_the_corrected_bound(word):
     start, variance, total, replicas = np.array([0.9, -1.1]), 0.2, 24, 60
     gap = float(np.sum(start**2 / (1 + start**2)))
     problem = Problem(smoothness=2.0, gradient_noise=variance, initial_gap=gap)
-    plan = make_from_config(config, 5, periods=6, seed=0).plan(total)
+    plan = plan_of(make_from_config(config, 5, periods=6, seed=0), total)
     step = float(largest_weighted_learning_rate(problem, plan))
     config = MethodConfig(method=word, learning_rate=step, **varied)
     method = make_from_config(config, 5, periods=6, seed=0)
@@ -118,8 +119,8 @@ def test_the_measured_gradient_norm_stays_below_the_corrected_bound(word):
         [_norms(method, start, variance, total, seed) for seed in range(replicas)], 0
     )
 
-    left = float(weighted_average(measured, method.plan(total)))
-    bound = float(corrected.weighted_bound(problem, method.plan(total)).total)
+    left = float(weighted_average(measured, plan_of(method, total)))
+    bound = float(corrected.weighted_bound(problem, plan_of(method, total)).total)
     assert 0.02 * bound < left <= bound
 
 

@@ -12,7 +12,7 @@ from fmarl.cli.output import Flag, own_command, print_json, print_lines, print_t
 from fmarl.cli.progress import ProgressDisplay
 from fmarl.cli.report import Report
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin, read_experiment
+from fmarl.engine.run import begin, read_experiment
 from fmarl.errors import require
 from fmarl.federation.recipes import MethodConfig
 from fmarl.federation.run_labels import label_of

@@ -7,7 +7,7 @@ import tyro
 
 from fmarl.cli.output import Flag, print_json, print_lines, print_table
 from fmarl.engine.evaluate_run import evaluate_run
-from fmarl.engine.run_start import read_experiment
+from fmarl.engine.run import read_experiment
 from fmarl.errors import require
 from fmarl.records.frames import write_frames
 from fmarl.report.statistics import mean_interval

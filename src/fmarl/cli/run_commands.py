@@ -15,8 +15,7 @@ from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.engine.engine import LocalEngine, MakeEngine
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import read_experiment
-from fmarl.engine.train import Run, resume
+from fmarl.engine.run import Run, read_experiment, resume
 from fmarl.errors import BadInput, require
 from fmarl.launch.exit_codes import RUN_ERRORS, report_error
 from fmarl.launch.launcher import EngineName, open_launcher, require_launcher

@@ -14,7 +14,7 @@ from fmarl.cli.output import Flag, own_command
 from fmarl.cli.run_commands import RunFlags
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.profiles import PROFILES
-from fmarl.engine.run_start import begin
+from fmarl.engine.run import begin
 from fmarl.errors import require
 from fmarl.settings_io import read_file, with_changes
 from fmarl.worlds.registry import make_world

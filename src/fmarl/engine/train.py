@@ -7,8 +7,7 @@ when their period is over, average. Everything else is counting, testing and wri
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,90 +22,22 @@ from fmarl.engine.engine import (
     SlotResult,
 )
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin, experiment_of, require_same_versions
 from fmarl.engine.run_state import RunState
 from fmarl.engine.run_tests import RunTests
-from fmarl.engine.run_writer import Listener, RunWriter
+from fmarl.engine.run_writer import RunWriter
 from fmarl.engine.sample_set import keep_slot, slots_to_keep
 from fmarl.engine.signals import Stop
 from fmarl.errors import EngineFailed
 from fmarl.federation.ledger import Ledger, after_slot, empty_ledger
 from fmarl.federation.update import TrainState
 from fmarl.records.events import EventCode
-from fmarl.records.lock import hold
-from fmarl.records.run_folder import read_run
 
 
 class Diverged(RuntimeError):  # noqa: N818 — it reads as what happened
     """A run whose agents find no finite steps any more; its last good state was saved."""
 
 
-class Run(NamedTuple):
-    """A run as it was left."""
-
-    folder: Path
-    experiment: Experiment
-    update_count: int
-    """k: slots learned."""
-    total_updates: int
-    """K: slots that the experiment has."""
-    digest: str
-    """sha256 of all agents' parameters."""
-    exit_code: int
-    """0, or 128 plus the number of the signal that stopped it."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether all slots are done."""
-        return self.update_count == self.total_updates
-
-
-def silence(line: dict[str, Any]) -> None:
-    """Listen to nothing."""
-
-
-def train(
-    experiment: Experiment,
-    folder: Path | str | None = None,
-    *,
-    listen: Listener = silence,
-    command_line: Sequence[str] | None = None,
-) -> Run:
-    """Train an experiment in a new folder, to its end or until a signal stops it."""
-    return resume(begin(experiment, folder, command_line=command_line), listen=listen)
-
-
-def resume(
-    folder: Path | str,
-    *,
-    listen: Listener = silence,
-    force: bool = False,
-    make_engine: MakeEngine = LocalEngine,
-) -> Run:
-    """Continue a run from its last checkpoint; it ends as if never interrupted.
-
-    With `force`, also under other versions of what can change its numbers. Engines can be changed
-    between two stretches of a run.
-    """
-    path = Path(folder)
-    description = read_run(path)
-    if not force:
-        require_same_versions(path, description["versions"])
-    experiment, run_id = experiment_of(description), description["run_id"]
-    with ExitStack() as stack:
-        notes = stack.enter_context(hold(path))
-        writer = stack.enter_context(RunWriter(path, run_id, listen))
-        writer.notes(notes)
-        stop = stack.enter_context(Stop())
-        training = stack.enter_context(Training(experiment, make_engine, run_id))
-        training.restore(writer.restore(training.state()))
-        _run_all(training, writer, stop)
-        code = stop.exit_code if stop.requested else 0
-        done, total = training.update_count, training.schedule.total_updates
-        return Run(path, experiment, done, total, training.digest(), code)
-
-
-def _run_all(training: "Training", writer: RunWriter, stop: Stop) -> None:
+def run_all(training: "Training", writer: RunWriter, stop: Stop) -> None:
     """The loop of training: slot after slot, to the end or until a signal comes."""
     writer.events(training.engine.events())
     if writer.is_blank:

@@ -1,21 +1,16 @@
 """A method is data: who learns how long, whom they trust, with whom they mix, and what is averaged.
 
-The same record is trained with (`update.py`), billed (`ledger.py`), bounded (`Method.plan`) and
-written down (`method_file.py`), so these can not drift apart. No JAX here: `aggregation.py`, the
-first compiled code that takes a method, registers it as a pytree whose arrays are traced.
+The same record is trained with (`update.py`), billed (`ledger.py`), bounded (`method_theory.py`)
+and written down (`method_file.py`), so these can not drift apart. No JAX here: `aggregation.py`,
+the first compiled code that takes a method, registers it as a pytree whose arrays are traced.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-
-from fmarl.errors import BadInput
-from fmarl.theory.cost import Overheads, overheads_after
-from fmarl.theory.plan import Plan, make_plan
 
 STATIC = frozenset(
     {"uplink_delay", "downlink_delay", "adopt_every", "aggregate", "tolerated", "renormalise"}
@@ -125,53 +120,3 @@ class Method(_Traced):
     def is_delayed(self) -> bool:
         """Whether messages to and from the virtual agent take time."""
         return self.uplink_delay > 0 or self.downlink_delay > 0 or self.adopt_every > 1
-
-    @property
-    def why_no_bound(self) -> str | None:
-        """What the theory does not know about this method; None if it has a bound."""
-        if self.aggregate != "mean":
-            return f"The bounds are about means, and here the virtual agent uses {self.aggregate}."
-        if self.attack is not None:
-            return "The bounds are about honest agents, and here some lie about what they found."
-        if self.averages != "all":
-            return "The bounds are about averages of all agents, and here not all are averaged."
-        if self._regular is None:
-            return "The bounds know neither delays nor local updates that are drawn anew."
-        return None
-
-    def plan(self, total_updates: int) -> Plan:
-        """The method as the theory sees it: what bounds and costs are computed from.
-
-        Raises `BadInput` for methods that no bound covers: delays, agents that come and go or lie,
-        and whatever is not the mean of all agents.
-        """
-        if self.why_no_bound is not None or self._regular is None:
-            raise BadInput(
-                "this method has no bound: bounds need one schedule of τ_i >= 1 with a largest τ_i "
-                "of τ, no delays, no attack and the mean of all agents. Compare it by its measured "
-                "gradient norm."
-            )
-        return replace(self._regular, total_updates=float(total_updates))
-
-    def expected(self, update_count: int) -> Overheads | None:
-        """The closed form of what is done in so many slots; None if there is none."""
-        if self._regular is None or self.averages in ("some", "groups"):
-            return None
-        counts = overheads_after(self._regular, update_count)
-        alone = self.averages == "none" or self.num_agents == 1  # nobody to average with
-        return counts._replace(uploads=0) if alone else counts
-
-    @cached_property
-    def _regular(self) -> Plan | None:
-        """What the theory counts; None with delays, or with τ_i that it does not allow."""
-        updates = self.local_updates
-        fixed = len(updates) == 1 and updates.min() >= 1 and updates.max() == self.sync_period
-        if self.is_delayed or not fixed:
-            return None
-        return make_plan(
-            sync_period=int(self.sync_period),
-            local_updates=updates[0].astype(int),
-            decay=self.decay,
-            mixing=self.mixing,
-            learning_rate=float(self.learning_rate),
-        )

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from fmarl.cluster.connect import ClusterLost
 from fmarl.cluster.hosts import HostActor, HostLost
+from fmarl.engine.run import silence
 from fmarl.engine.run_writer import RunWriter
-from fmarl.engine.train import silence
 from fmarl.errors import EngineFailed
 from fmarl.launch.core_pool import CorePool
 from fmarl.launch.exit_codes import RUN_ERRORS, report_error

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fmarl.cluster.connect import ClusterLost
-from fmarl.engine.run_start import read_experiment
+from fmarl.engine.run import read_experiment
 from fmarl.engine.signals import Stop
 from fmarl.launch.exit_codes import report_error
 from fmarl.launch.launcher import LaunchedRun, Launcher

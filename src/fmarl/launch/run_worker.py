@@ -98,7 +98,7 @@ def main() -> int:
 
 
 def _train(folder: str, force: bool) -> int:
-    from fmarl.engine.train import resume
+    from fmarl.engine.run import resume
     from fmarl.launch.exit_codes import RUN_ERRORS, report_error
 
     try:

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fmarl.errors import BadInput, require
+from fmarl.federation.method_theory import plan_of, why_unbounded
 from fmarl.federation.run_labels import PLAIN_DESCENT
 from fmarl.records.run_folder import RunFolder
 from fmarl.report.run_reader import Line, RecordedRun, sealed_facts
@@ -131,8 +132,8 @@ def why_no_bound(run: RecordedRun) -> str:
         return "The run kept no slots (sample_slots = 0), so its noise is not known."
     if method is None:
         return "The run did not write down its method."
-    if method.why_no_bound:
-        return method.why_no_bound
+    if why := why_unbounded(method):
+        return why
     return "" if run.finished else "Constants are estimated when a run has ended."
 
 
@@ -151,7 +152,7 @@ def bound_of(run: RecordedRun, constants: Mapping[str, float] | None = None) -> 
     if constants is None:
         return "Its constants have not been estimated yet: fmarl report does that."
     try:
-        return bound_curve(constants, run.method.plan(run.total_updates), curve)
+        return bound_curve(constants, plan_of(run.method, run.total_updates), curve)
     except BadInput as problem:  # such as a loss so flat that L is zero
         return f"Its constants can not be used: {problem}"
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from fmarl.federation.method_theory import expected_overheads
 from fmarl.report.run_reader import COUNTS, Line, RecordedRun
 from fmarl.report.statistics import area_under_curve, end_of_curve, time_to_level
 from fmarl.theory import Problem, utility
@@ -102,7 +103,7 @@ def last_counts(run: RecordedRun) -> Line:
 def as_calculated(run: RecordedRun) -> bool | None:
     """Whether all that was counted equals the closed form; None if the method has none."""
     last = last_counts(run)
-    expected = run.method.expected(last["update_count"]) if run.method else None
+    expected = expected_overheads(run.method, last["update_count"]) if run.method else None
     if expected is None:
         return None
     return all(last[name] == getattr(expected, name) for name in COUNTS)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.experiment import Experiment
+from fmarl.federation.method_theory import plan_of
 from fmarl.federation.recipes import make_from_config
 from fmarl.report.bound_curve import bound_at_end
 from fmarl.report.format import mean_number, with_interval
@@ -102,13 +103,12 @@ def _plain(study: Study, method: str, rate: float) -> Experiment:
 
 def _plan(experiment: Experiment) -> Plan:
     method = make_from_config(experiment.together, paper.NUM_AGENTS, periods=1, seed=0)
-    return method.plan(
-        count_updates(
-            num_epochs=experiment.num_epochs,
-            epoch_steps=paper.EPOCH_STEPS,
-            steps_per_update=experiment.steps_per_update,
-        )
+    total_updates = count_updates(
+        num_epochs=experiment.num_epochs,
+        epoch_steps=paper.EPOCH_STEPS,
+        steps_per_update=experiment.steps_per_update,
     )
+    return plan_of(method, total_updates)
 
 
 def bound_section(evidence: "Evidence") -> Section:

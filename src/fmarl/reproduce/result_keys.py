@@ -12,7 +12,7 @@ import fmarl
 from fmarl.engine.experiment import Experiment, describe_experiment
 
 PACKAGE = Path(fmarl.__file__).parent
-ENTRANCES = ("fmarl.engine.train", "fmarl.rollout.play", "fmarl.worlds.registry")
+ENTRANCES = ("fmarl.engine.run", "fmarl.rollout.play", "fmarl.worlds.registry")
 """Where a run begins: in its own process, in its workers, and in the worlds these make."""
 KEY_LENGTH = 16
 LATER: dict[str, object] = {

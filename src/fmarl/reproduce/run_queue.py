@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin
+from fmarl.engine.run import begin
 from fmarl.engine.signals import SIGNALS
 from fmarl.engine.train import Diverged
 from fmarl.launch.exit_codes import EXIT_CODES

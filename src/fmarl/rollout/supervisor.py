@@ -4,18 +4,13 @@ The run knows the seed of the epoch and every action taken in it (`Snapshot`), s
 play the epoch again up to the same place. Then the slot is asked for again; its answer is the same.
 """
 
-import os
-import signal
 import socket
-import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
-from pathlib import Path
+from contextlib import suppress
 
 from fmarl import wire
-from fmarl.child_process import start_connected
+from fmarl.child_process import LoggedChild
 from fmarl.errors import BadInput
 from fmarl.records.events import EventCode
 from fmarl.rollout.batch import Batch, SlotRequest, Snapshot, advance, batch_of, epoch_start
@@ -174,28 +169,14 @@ class WorldSupervisor:
 
 
 class WorkerProcess:
-    """A worker (`play.py`), from its start to `stop` or `kill`; both may be called twice.
-
-    What it prints goes to a log in its own temporary directory, which it also has as `TMPDIR`.
-    """
+    """A worker (`play.py`), from its start to `stop` or `kill`; both may be called twice."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        with ExitStack() as started:
-            home = started.enter_context(
-                tempfile.TemporaryDirectory(prefix="fmarl-world-", ignore_cleanup_errors=True)
-            )
-            self._log = started.enter_context((Path(home) / "log").open("a+b", buffering=0))
-            self._child, self._connection = start_connected(
-                "fmarl.rollout.play",
-                python_flags=PYTHON_FLAGS,
-                environment={**ONE_THREAD, "TMPDIR": home, **(environment or {})},
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-            )
-            started.enter_context(self._connection)
-            started.callback(self._child.kill)
-            self._held = started.pop_all()
+        self._child = LoggedChild(
+            "fmarl.rollout.play",
+            python_flags=PYTHON_FLAGS,
+            environment={**ONE_THREAD, **(environment or {})},
+        )
 
     @property
     def pid(self) -> int:
@@ -203,25 +184,21 @@ class WorkerProcess:
 
     def send(self, message: Message, seconds: float) -> None:
         """Hand over a request; `WorldLost` if it is not taken in time."""
-        self._log.truncate(0)  # what it said about earlier slots is of no use any more
-        self._connection.settimeout(seconds)
+        self._child.empty_log()  # what it said about earlier slots is of no use any more
+        self._child.connection.settimeout(seconds)
         try:
-            wire.send(self._connection, message)
-        except TimeoutError:
-            raise _hung() from None
-        except OSError:
-            raise self._crashed() from None
+            wire.send(self._child.connection, message)
+        except OSError as problem:
+            raise self._lost(problem) from None
 
     def receive(self, deadline: float, kind: str) -> Message:
         """Wait for the answer of a kind; `WorldLost` if none comes, `BadInput` if it refuses."""
         try:
-            message = wire.receive(self._connection, deadline)
-        except TimeoutError:
-            raise _hung() from None
-        except OSError:
-            raise self._crashed() from None
+            message = wire.receive(self._child.connection, deadline)
+        except OSError as problem:
+            raise self._lost(problem) from None
         if message is None:
-            raise self._crashed()
+            raise self._lost()
         if message.kind == "refused":
             raise BadInput(message.facts.get("line", "the world refused without a reason"))
         if message.kind != kind:
@@ -231,35 +208,20 @@ class WorkerProcess:
     def request_stop(self) -> None:
         """Ask an idle worker to close its world and leave; `stop` then waits for that."""
         with suppress(OSError):  # it may have gone already
-            self._connection.shutdown(socket.SHUT_WR)
+            self._child.connection.shutdown(socket.SHUT_WR)
 
     def stop(self) -> None:
         """Let an idle worker close its world, but not for long."""
         self.request_stop()
         with suppress(OSError, Garbled):
-            wire.receive(self._connection, time.monotonic() + GRACE_SECONDS)
+            wire.receive(self._child.connection, time.monotonic() + GRACE_SECONDS)
         self.kill()
 
     def kill(self) -> None:
-        """End the worker and all it started, now, and give back what we hold of it."""
-        self._held.close()
+        """End the worker and all it started, now."""
+        self._child.kill()
 
-    def _crashed(self) -> WorldLost:
-        """Say how it ended and, if it said so, why."""
-        code, why = self._child.end_group(), self._last_words()
-        how = (
-            f"was killed by {signal.Signals(-code).name}" if code < 0 else f"left with code {code}"
-        )
-        return WorldLost(EventCode.WORLD_CRASHED, f"{how}: {why}" if why else how)
-
-    def _last_words(self) -> str:
-        """Line of the log that names the reason: Python's fatal error, or else the last one."""
-        size = os.fstat(self._log.fileno()).st_size
-        text = os.pread(self._log.fileno(), 4000, max(size - 4000, 0)).decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        fatal = [line for line in lines if line.startswith("Fatal Python error")]
-        return (fatal or lines or [""])[-1][:300]
-
-
-def _hung() -> WorldLost:
-    return WorldLost(EventCode.WORLD_HUNG, "gave no answer in time")
+    def _lost(self, problem: OSError | None = None) -> WorldLost:
+        if isinstance(problem, TimeoutError):
+            return WorldLost(EventCode.WORLD_HUNG, "gave no answer in time")
+        return WorldLost(EventCode.WORLD_CRASHED, self._child.how_it_ended())

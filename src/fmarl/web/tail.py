@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from fmarl.errors import BadInput
 from fmarl.federation.method import Method
+from fmarl.federation.method_theory import expected_overheads
 from fmarl.federation.run_labels import group_of, label_of
 from fmarl.records.events import EventCode
 from fmarl.records.jsonl import read_lines
@@ -139,7 +140,7 @@ class RunTail:
         return shown
 
     def _expected(self, update_count: int) -> dict[str, Any]:
-        counts = self._method.expected(update_count) if self._method else None
+        counts = expected_overheads(self._method, update_count) if self._method else None
         if counts is None:
             return {}
         upload, exchange = self._sizes

@@ -25,8 +25,7 @@ from fmarl.engine.estimate_constants import (
     way_down,
 )
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import train
+from fmarl.engine.run import begin, train
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.jsonl import read_lines

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fmarl.engine.train import Run, train
+from fmarl.engine.run import Run, train
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.checkpoint import read_checkpoint
 from fmarl.records.run_folder import read_run

@@ -14,10 +14,11 @@ from safetensors.numpy import load_file
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.engine import run_writer as writer
 from fmarl.engine.experiment import Experiment, describe_experiment
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import Diverged, resume, train
+from fmarl.engine.run import begin, resume, train
+from fmarl.engine.train import Diverged
 from fmarl.errors import BadInput
 from fmarl.federation.method_file import read_method
+from fmarl.federation.method_theory import expected_overheads, plan_of
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 from fmarl.records.checkpoint import NoGoodCheckpoint
 from fmarl.records.jsonl import read_lines
@@ -75,7 +76,7 @@ def test_every_method_trains_and_is_billed_what_the_closed_form_says(word, tmp_p
     if word in ("delayed", "delayed-adoption", "independent"):
         assert last["uploads"] == (0 if word == "independent" else 30)
         return
-    closed = overheads(make_from_config(together, 3, 2, 0).plan(10))
+    closed = overheads(plan_of(make_from_config(together, 3, 2, 0), 10))
     for name in ("uploads", "updates", "exchanges", "mixings"):
         assert last[name] == getattr(closed, name)
     message = 4 * (25 + 25 + 1)  # actor and critic of 1·8 + 8 + 8·1 + 1 numbers, one log-std
@@ -164,9 +165,7 @@ def test_an_edited_experiment_is_not_resumed(tmp_path):
 def test_a_run_made_with_other_versions_is_only_resumed_by_force(tmp_path, monkeypatch):
     folder = begin(toy(), tmp_path / "run")
     now = installed_versions()
-    monkeypatch.setattr(
-        "fmarl.engine.run_start.installed_versions", lambda: {**now, "libsumo": "0.1"}
-    )
+    monkeypatch.setattr("fmarl.engine.run.installed_versions", lambda: {**now, "libsumo": "0.1"})
     with pytest.raises(BadInput, match=r"libsumo 1\.28\.0, and here is 0\.1"):
         resume(folder)
     assert resume(folder, force=True).finished
@@ -218,7 +217,7 @@ def test_who_did_what_is_written_down_for_each_agent(whole):
 def test_a_run_leaves_its_method_for_whoever_looks_at_it(whole):
     facts = unseal((whole.folder / "method.json").read_bytes())
     recorded = read_method(facts)
-    expected = recorded.expected(10)
+    expected = expected_overheads(recorded, 10)
     assert expected is not None
     assert (recorded.num_agents, facts["total_updates"]) == (3, 10)
     totals = _lines(whole.folder, "epoch")[-1]

@@ -7,6 +7,7 @@ from fmarl.federation.ledger import after_slot, empty_ledger
 from fmarl.federation.make_method import make_method
 from fmarl.federation.method import Method
 from fmarl.federation.method_file import describe_method, read_method
+from fmarl.federation.method_theory import expected_overheads, why_unbounded
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 from fmarl.topology import chebyshev_weights, ring
 
@@ -22,7 +23,7 @@ def test_a_method_that_was_written_down_mixes_and_counts_as_it_did(word):
     np.testing.assert_allclose(again.mixing, method.mixing, atol=1e-15)
     assert again.local_updates.tolist() == method.local_updates.tolist()
     bounded = word not in ("independent", "delayed", "delayed-adoption")
-    assert (again.why_no_bound is None) == bounded
+    assert (why_unbounded(again) is None) == bounded
     assert again.averages == ("none" if word == "independent" else "all")
 
 
@@ -58,7 +59,7 @@ def test_the_closed_form_is_what_the_ledger_counts_after_any_slot(
     ledger = empty_ledger(3)
     for count in range(slots):
         ledger = after_slot(ledger, method, count)
-    expected = recorded(method).expected(slots)
+    expected = expected_overheads(recorded(method), slots)
     assert expected is not None
     totals = ledger.totals()
     assert expected._asdict() == {name: totals[name] for name in expected._fields}
@@ -74,8 +75,8 @@ def test_a_hierarchy_is_written_down_with_its_groups():
     assert again.averages == "groups"
     assert again.groups.tolist() == [[0, 0, 0, 1, 1, 1], [0] * 6]
     assert again.edge_agents.tolist() == [0, 0, 0, 1, 1, 1]
-    assert again.why_no_bound
-    assert again.expected(30) is None
+    assert why_unbounded(again)
+    assert expected_overheads(again, 30) is None
 
 
 def test_those_who_are_left_out_make_an_average_of_some():
@@ -86,20 +87,20 @@ def test_those_who_are_left_out_make_an_average_of_some():
 
 def test_attackers_and_robust_rules_are_written_down_and_have_no_bound():
     honest = _recorded_from()
-    assert (honest.attack, honest.aggregate, honest.why_no_bound) == (None, "mean", None)
+    assert (honest.attack, honest.aggregate, why_unbounded(honest)) == (None, "mean", None)
     lied = _recorded_from(attack="scale:2:100")
     assert lied.attack is not None
     assert np.flatnonzero(lied.attack.attackers).tolist() == [4, 5]
     assert (float(lied.attack.factor), float(lied.attack.noise)) == (100.0, 0.0)
-    assert "honest agents" in str(lied.why_no_bound)
+    assert "honest agents" in str(why_unbounded(lied))
     noisy = _recorded_from(attack="noise:1:2.5")
     assert noisy.attack is not None
     assert np.flatnonzero(noisy.attack.attackers).tolist() == [5]
     assert float(noisy.attack.noise) == 2.5
     robust = _recorded_from(aggregate="trimmed", tolerated=2)
     assert (robust.aggregate, robust.tolerated) == ("trimmed", 2)
-    assert "about means" in str(robust.why_no_bound)
-    assert robust.expected(30) == honest.expected(30)
+    assert "about means" in str(why_unbounded(robust))
+    assert expected_overheads(robust, 30) == expected_overheads(honest, 30)
 
 
 def test_a_method_of_an_earlier_version_can_be_read():
@@ -117,4 +118,4 @@ def test_what_comes_and_goes_or_is_late_has_no_closed_form():
     away = MethodConfig(method="periodic", participation=0.5)
     for config in (away, MethodConfig(method="delayed")):
         method = make_from_config(config, num_agents=4, periods=3, seed=0)
-        assert recorded(method).expected(10) is None
+        assert expected_overheads(recorded(method), 10) is None

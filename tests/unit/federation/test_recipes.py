@@ -8,6 +8,7 @@ import pytest
 from fmarl.errors import BadInput
 from fmarl.federation.ledger import Ledger, MessageSizes, after_slot, bytes_sent, empty_ledger
 from fmarl.federation.method import Method
+from fmarl.federation.method_theory import plan_of
 from fmarl.federation.missing_agents import without
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 
@@ -163,4 +164,4 @@ def test_what_can_not_be_is_refused_in_one_line(words, line):
 )
 def test_methods_that_no_bound_covers_say_so(words):
     with pytest.raises(BadInput, match="has no bound"):
-        _make(**words).plan(100)
+        plan_of(_make(**words), 100)

@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 from fmarl.errors import BadInput
 from fmarl.federation.aggregation import aggregate_rows
 from fmarl.federation.make_method import make_method
+from fmarl.federation.method_theory import plan_of
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.federation.robust import CLIPPINGS, COMBINE, centred_clip, krum, median, trimmed
 from oracles.robust import slow_centred_clip, slow_krum, slow_median, slow_trimmed
@@ -170,4 +171,4 @@ def test_a_robust_rule_over_groups_is_refused():
 def test_no_bound_covers_robust_rules_or_liars(words):
     method = make_from_config(MethodConfig(**words), 7, periods=3, seed=0)
     with pytest.raises(BadInput, match="has no bound"):
-        method.plan(100)
+        plan_of(method, 100)

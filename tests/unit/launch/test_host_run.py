@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import Run, train
+from fmarl.engine.run import Run, begin, train
 from fmarl.launch.folder_sync import apply_changes, read_folder
 from fmarl.launch.host_run import HostRun, Poll, RunBundle, samples_of
 from fmarl.records.jsonl import read_lines

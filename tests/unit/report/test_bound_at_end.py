@@ -9,8 +9,9 @@ from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.estimate_constants import Constants, estimate_constants
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.train import train
+from fmarl.engine.run import train
 from fmarl.errors import BadInput
+from fmarl.federation.method_theory import plan_of
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.records.jsonl import read_lines
 from fmarl.report.bound_curve import BoundAtEnd, bound_at_end
@@ -119,7 +120,7 @@ def test_twelve_slots_of_real_traffic_stay_below_the_corrected_bound(tmp_path):
 
     found = utility_row(read_lines(folder / "metrics.jsonl").records)
     assert found is not None
-    plan = make_from_config(together, num_agents=7, periods=4, seed=0).plan(12)
+    plan = plan_of(make_from_config(together, num_agents=7, periods=4, seed=0), 12)
     check = _check(estimate_constants(folder), plan, found.gradient_norm)
     assert check.is_proved
     assert 0 < check.gradient_norm <= check.corrected

@@ -10,8 +10,9 @@ from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.ppo import PPOConfig
 from fmarl.engine.estimate_constants import Constants, estimate_constants
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run_start import begin
+from fmarl.engine.run import begin
 from fmarl.errors import BadInput
+from fmarl.federation.method_theory import plan_of
 from fmarl.federation.run_labels import PLAIN_DESCENT
 from fmarl.records.run_folder import RunFolder
 from fmarl.records.strict_json import seal
@@ -63,7 +64,7 @@ def test_the_end_of_the_curve_is_the_bound_at_the_end(tmp_path, experiment):
     found = bound_of(run, CONSTANTS._asdict())
     worth = utility_row(run.lines)
     assert isinstance(found, BoundCurve) and worth and run.method
-    plan = run.method.plan(run.total_updates)
+    plan = plan_of(run.method, run.total_updates)
     checked = bound_at_end(CONSTANTS._asdict(), plan, worth.gradient_norm)
     assert found.updates[-1] == EPOCHS * SLOTS - period
     assert found.means[-1] == pytest.approx(checked.gradient_norm)
@@ -86,7 +87,7 @@ def test_a_mean_above_the_bound_is_said_to_be_above(tmp_path):
     assert run.method is not None
     curve = norm_curve(run.lines, 5)
     assert curve is not None
-    plan = run.method.plan(run.total_updates)
+    plan = plan_of(run.method, run.total_updates)
     found = bound_curve(tight._asdict(), plan, curve)
     assert not found.holds and "goes above" in found.text
     loose = bound_curve(CONSTANTS._replace(initial_gap=1e3)._asdict(), plan, curve)

@@ -14,8 +14,8 @@ from fmarl.reproduce.result_keys import code_fingerprint, key_of, reached_module
 
 LOADED = """
 import sys
-import fmarl.engine.train, fmarl.rollout.play, fmarl.worlds.registry
-from fmarl.engine.train import train
+import fmarl.engine.run, fmarl.rollout.play, fmarl.worlds.registry
+from fmarl.engine.run import train
 from fmarl.engine.experiment import Experiment, describe_experiment
 train(Experiment(world="toy-bumpy", set=("num_agents=2", "epoch_steps=20"), num_epochs=1,
       steps_per_update=20, test_repetitions=1), sys.argv[1])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.train import train
+from fmarl.engine.run import train
 from fmarl.errors import BadInput
 from fmarl.reproduce.result_keys import key_of
 from fmarl.reproduce.results import (

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import train
+from fmarl.engine.run import begin, train
 from fmarl.federation.make_method import make_method
 from fmarl.federation.method import Method
 from fmarl.federation.method_file import completed, describe_method

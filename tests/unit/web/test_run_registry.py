@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.engine.run_start import begin
+from fmarl.engine.run import begin
 from fmarl.errors import BadInput
 from fmarl.web import run_registry as watched
 from fmarl.web.run_registry import RunRegistry, require_places

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fmarl.engine.run_start import begin
-from fmarl.engine.train import train
+from fmarl.engine.run import begin, train
 from fmarl.records.frames import write_frames
 from fmarl.records.lock import hold
 from fmarl.web.tail import RunTail, ServerEvent

@@ -1,0 +1,123 @@
+"""A run and its folder: begin it, train it, go on with it."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fmarl.engine.engine import LocalEngine, MakeEngine
+from fmarl.engine.experiment import Experiment, describe_experiment
+from fmarl.engine.run_writer import Listener, RunWriter
+from fmarl.engine.signals import Stop
+from fmarl.engine.train import Training, run_all
+from fmarl.errors import BadInput
+from fmarl.records.lock import hold
+from fmarl.records.run_description import describe_run, installed_versions
+from fmarl.records.run_folder import create_named_run, create_run, read_run
+from fmarl.settings_io import from_plain
+
+RUNS = Path("runs")
+"""Where runs go that are given no folder."""
+
+
+class Run(NamedTuple):
+    """A run as it was left."""
+
+    folder: Path
+    experiment: Experiment
+    update_count: int
+    """k: slots learned."""
+    total_updates: int
+    """K: slots that the experiment has."""
+    digest: str
+    """sha256 of all agents' parameters."""
+    exit_code: int
+    """0, or 128 plus the number of the signal that stopped it."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether all slots are done."""
+        return self.update_count == self.total_updates
+
+
+def begin(
+    experiment: Experiment,
+    folder: Path | str | None = None,
+    *,
+    command_line: Sequence[str] | None = None,
+) -> Path:
+    """Make the folder of a run that has not begun yet, and return it."""
+    words = sys.argv if command_line is None else command_line
+    description = describe_run(describe_experiment(experiment), {"run": experiment.seed}, words)
+    if folder is None:
+        method, seed = experiment.together.method, experiment.seed
+        return create_named_run(RUNS, description, experiment.world, method, seed)
+    create_run(Path(folder), description)
+    return Path(folder)
+
+
+def silence(line: dict[str, Any]) -> None:
+    """Listen to nothing."""
+
+
+def train(
+    experiment: Experiment,
+    folder: Path | str | None = None,
+    *,
+    listen: Listener = silence,
+    command_line: Sequence[str] | None = None,
+) -> Run:
+    """Train an experiment in a new folder, to its end or until a signal stops it."""
+    return resume(begin(experiment, folder, command_line=command_line), listen=listen)
+
+
+def resume(
+    folder: Path | str,
+    *,
+    listen: Listener = silence,
+    force: bool = False,
+    make_engine: MakeEngine = LocalEngine,
+) -> Run:
+    """Continue a run from its last checkpoint; it ends as if never interrupted.
+
+    With `force`, also under other versions of what can change its numbers. Engines can be changed
+    between two stretches of a run.
+    """
+    path = Path(folder)
+    description = read_run(path)
+    if not force:
+        require_same_versions(path, description["versions"])
+    experiment, run_id = experiment_of(description), description["run_id"]
+    with ExitStack() as stack:
+        notes = stack.enter_context(hold(path))
+        writer = stack.enter_context(RunWriter(path, run_id, listen))
+        writer.notes(notes)
+        stop = stack.enter_context(Stop())
+        training = stack.enter_context(Training(experiment, make_engine, run_id))
+        training.restore(writer.restore(training.state()))
+        run_all(training, writer, stop)
+        code = stop.exit_code if stop.requested else 0
+        done, total = training.update_count, training.schedule.total_updates
+        return Run(path, experiment, done, total, training.digest(), code)
+
+
+def experiment_of(description: dict[str, Any], where: str = "run.json") -> Experiment:
+    """The experiment that a run's description holds."""
+    return from_plain(Experiment, description["experiment"], where)
+
+
+def read_experiment(folder: Path) -> Experiment:
+    """The experiment of a run's folder."""
+    return experiment_of(read_run(folder), f"{folder}/run.json")
+
+
+def require_same_versions(folder: Path, versions: dict[str, str]) -> None:
+    """Other versions may give other bits, and a resumed run promises the same ones."""
+    now = installed_versions()
+    for name, before in versions.items():
+        if name not in ("python", "fmarl") and now.get(name) != before:
+            raise BadInput(
+                f"{folder} was made with {name} {before}, and here is {now.get(name)}: it would "
+                "not end with the same bits. Install that version, or add --force."
+            )
