@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fmarl.errors import BadInput, require
+from fmarl.federation.missing_agents import of_those_who_learn
 from fmarl.federation.parse import read_local_updates, read_mixing
 from fmarl.settings_io import read_file, with_changes
 from fmarl.theory import Plan, Problem, count_updates, exponential_decay, make_plan
@@ -94,15 +95,17 @@ class Setting:
             "T is a multiple of P",
             "Change one of them so that an epoch holds whole updates.",
         )
-        mixing = None
+        agents, mixing = self.num_agents, np.empty((0, self.num_agents, self.num_agents))
         if self.graph != "none":
             step, rounds = self.consensus_step, self.consensus_rounds
-            mixing = read_mixing(self.graph, self.weights, step, rounds, self.num_agents, self.seed)
+            mixing = read_mixing(self.graph, self.weights, step, rounds, agents, self.seed)
+        updates = read_local_updates(
+            self.local_updates, self.step_seconds, agents, self.sync_period
+        )
+        updates, mixing = of_those_who_learn(updates, mixing)
         return make_plan(
             sync_period=self.sync_period,
-            local_updates=read_local_updates(
-                self.local_updates, self.step_seconds, self.num_agents, self.sync_period
-            ),
+            local_updates=updates,
             decay=exponential_decay(self.decay_rate, self.sync_period),
             mixing=mixing,
             learning_rate=self.learning_rate,

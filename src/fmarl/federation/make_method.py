@@ -143,7 +143,7 @@ def _check_rule(method: Method) -> None:
     if word == "mean":
         return
     require(
-        method.averages == "all" and not method.renormalise,
+        method.averages == "all" and not (method.renormalise or method.left_out.any()),
         f"aggregate = {word} over groups, or over those present",
         "one virtual agent for all agents, each counted the same",
         "Use the mean, or leave out hierarchy and renormalise.",

@@ -112,9 +112,14 @@ class Method(_Traced):
         Groups are several averages, at some time or always; none is independent learning.
         """
         if bool((self.groups == self.groups[:, :1]).all()):
-            return "all" if bool((self.counted == 1).all()) else "some"
+            return "all" if bool((self.counted[:, ~self.left_out] == 1).all()) else "some"
         alone = all(np.bincount(groups).max() == 1 for groups in self.groups)
         return "none" if alone else "groups"
+
+    @property
+    def left_out(self) -> Bool[np.ndarray, " agent"]:
+        """Agents that never learn and never count: the paper has them not in m (its Eq. (6))."""
+        return (self.local_updates == 0).all(axis=0) & (self.counted == 0).all(axis=0)
 
     @property
     def is_delayed(self) -> bool:

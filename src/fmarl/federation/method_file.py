@@ -24,6 +24,7 @@ READ_AS_WRITTEN = ("uplink_delay", "downlink_delay", "adopt_every", "aggregate",
 LATER: dict[str, Any] = {
     "groups": [],
     "edge_agents": [],
+    "left_out": [],
     "aggregate": "mean",
     "tolerated": 0,
     "attackers": [],
@@ -52,6 +53,7 @@ def describe_method(method: Method, total_updates: int, updates_per_epoch: int) 
         "averages": method.averages,
         "groups": method.groups.tolist(),
         "edge_agents": method.edge_agents.tolist() if method.edge_agents.any() else [],
+        "left_out": np.flatnonzero(method.left_out).tolist(),
         "aggregate": method.aggregate,
         "tolerated": method.tolerated,
         **({} if attack is None else _describe_attack(attack)),
@@ -73,6 +75,7 @@ def read_method(facts: Mapping[str, Any]) -> Method:
     facts = completed(facts)
     updates = np.array(facts["local_updates"], np.int32)
     agents, averages = facts["num_agents"], facts["averages"]
+    counted = 1.0 - np.isin(np.arange(agents), facts["left_out"])
     alone = np.arange(agents) if averages == "none" else np.zeros(agents)
     return Method(
         learning_rate=np.asarray(facts["learning_rate"], float),
@@ -81,7 +84,7 @@ def read_method(facts: Mapping[str, Any]) -> Method:
         decay=np.array(facts["decay"], float),
         mixing=_mixing(facts["links"], agents),
         groups=np.atleast_2d(facts["groups"] or alone).astype(np.int32),
-        counted=(updates > 0) / 2 if averages == "some" else np.ones((1, agents)),
+        counted=(updates > 0) / 2 if averages == "some" else counted[None],
         edge_agents=np.array(facts["edge_agents"] or [0] * agents, np.int32),
         attack=_read_attack(facts),
         **{name: facts[name] for name in READ_AS_WRITTEN},

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from fmarl.errors import BadInput
 from fmarl.federation.method import Method
+from fmarl.federation.missing_agents import of_those_who_learn
 from fmarl.theory.cost import Overheads, overheads_after
 from fmarl.theory.plan import Plan, make_plan
 
@@ -42,23 +43,24 @@ def expected_overheads(method: Method, update_count: int) -> Overheads | None:
     if not _is_regular(method) or method.averages in ("some", "groups"):
         return None
     counts = overheads_after(_plan(method), update_count)
-    alone = method.averages == "none" or method.num_agents == 1  # nobody to average with
+    alone = method.averages == "none" or (~method.left_out).sum() == 1  # nobody to average with
     return counts._replace(uploads=0) if alone else counts
 
 
 def _is_regular(method: Method) -> bool:
     """Whether the theory can count it: no delays, and τ_i that it allows."""
-    updates = method.local_updates
+    updates = method.local_updates[:, ~method.left_out]
     fixed = len(updates) == 1 and updates.min() >= 1 and updates.max() == method.sync_period
     return bool(fixed) and not method.is_delayed
 
 
 @lru_cache(maxsize=64)  # the page asks in every epoch; records are told apart by identity
 def _plan(method: Method) -> Plan:
+    updates, mixing = of_those_who_learn(method.local_updates[0].astype(int), method.mixing)
     return make_plan(
         sync_period=int(method.sync_period),
-        local_updates=method.local_updates[0].astype(int),
+        local_updates=updates,
         decay=method.decay,
-        mixing=method.mixing,
+        mixing=mixing,
         learning_rate=float(method.learning_rate),
     )

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from fmarl.errors import require
 from fmarl.federation.method import Method
@@ -42,6 +42,21 @@ def without(method: Method, agents: Collection[int]) -> Method:
         mixing=cut_links(method.mixing, absent),
         counted=counted.astype(method.counted.dtype),
     )
+
+
+def of_those_who_learn(
+    local_updates: Int[np.ndarray, " agent"], mixing: Float[np.ndarray, "round agent agent"]
+) -> tuple[Int[np.ndarray, " learner"], Float[np.ndarray, "round learner learner"]]:
+    """τ_i and mixing without the agents that finish no update in a period: they are not in m.
+
+    Paper: Eq. (6).  τ_i = 0
+
+    >>> updates, mixing = of_those_who_learn(np.array([3, 0]), np.full((1, 2, 2), 0.5))
+    >>> updates.tolist(), mixing.tolist()
+    ([3], [[[1.0]]])
+    """
+    learns = local_updates != 0
+    return local_updates[learns], cut_links(mixing, ~learns)[:, learns][:, :, learns]
 
 
 def cut_links(

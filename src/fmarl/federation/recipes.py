@@ -7,14 +7,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from fmarl.errors import BadInput, require
 from fmarl.federation.make_method import TOLERATING, make_method
 from fmarl.federation.method import Method
+from fmarl.federation.missing_agents import cut_links
 from fmarl.federation.parse import read_attack, read_local_updates, read_mixing, read_range
 from fmarl.theory import exponential_decay
 
@@ -34,7 +35,8 @@ class MethodConfig:
     """τ_i: all (every agent makes τ updates), a range such as 1-15 (spread evenly over the agents),
     a list such as 15,13,11,9,7,5,3, or drawn:1-15 (drawn anew for each agent and period)."""
     step_seconds: str = ""
-    """Mean time of one update per agent, such as 1,1.2,2.5; gives τ_i by the paper's Eq. (6)."""
+    """Mean time of one update per agent, such as 1,1.2,2.5; gives τ_i by the paper's Eq. (6). One
+    that finishes no update in a period is left out of m."""
     decay_rate: float = 0.92
     """λ: how fast trust in later local updates decays; 1 is no decay."""
     decay_weights: str = ""
@@ -131,9 +133,14 @@ def _periodic(
     FIRL_D decays: later local updates count less. FIRL_C mixes: neighbours mix their gradients
     before every step. FIRL_DC (ours) does both.
     """
-    decay = _decay(config) if decays else None
-    mixing = _mixing(config, team) if mixes else None
-    return make_method(team.num_agents, decay=decay, mixing=mixing, **_averaged(config, team))
+    updates = _local_updates(config, team)
+    learns = updates.any(axis=0)
+    return make_method(
+        team.num_agents,
+        decay=_decay(config) if decays else None,
+        mixing=cut_links(_mixing(config, team), ~learns) if mixes else None,
+        **_averaged(config, team, updates),
+    )
 
 
 def _delayed(config: MethodConfig, team: Team, *, adopts_at_once: bool = True) -> Method:
@@ -178,16 +185,23 @@ METHODS: dict[str, Recipe] = {
 """From the word of the command line to a recipe; FIRL_DC, decay and consensus at once, is ours."""
 
 
-def _averaged(config: MethodConfig, team: Team) -> dict:
-    """Parts that all methods with a virtual agent and a period have in common."""
-    updates, words = _local_updates(config, team), ("zero", "renormalise")
+def _averaged(
+    config: MethodConfig, team: Team, updates: Int[np.ndarray, "period agent"]
+) -> dict[str, Any]:
+    """Parts that all methods with a virtual agent and a period have in common.
+
+    An agent whose τ_i is always 0 is left out of m; one that is absent for a period is missing.
+    """
+    words = ("zero", "renormalise")
     require(config.missing in words, f"missing = {config.missing!r}", " or ".join(words), "Choose.")
-    counted = {"counted": (updates > 0).astype(float), "renormalise": True}
+    present, renormalise = _present(config, team), config.missing == "renormalise"
+    counted = (updates > 0) & present if renormalise else updates.any(axis=0)
     return {
         "sync_period": config.sync_period,
-        "local_updates": updates,
+        "local_updates": np.where(present, updates, 0),
+        "counted": counted.astype(float),
+        "renormalise": renormalise,
         **_aggregated(config, team),
-        **(counted if config.missing == "renormalise" else {}),
         **_levels(config, team),
     }
 
@@ -237,18 +251,20 @@ def _local_updates(config: MethodConfig, team: Team) -> Int[np.ndarray, "period 
             f"1 <= fewest <= most <= sync_period = {config.sync_period}",
             "Write drawn:1-15.",
         )
-        updates = _generator(team, "local updates").integers(fewest, most + 1, shape)
-    else:
-        text, seconds = config.local_updates, config.step_seconds
-        updates = read_local_updates(text, seconds, team.num_agents, config.sync_period)
-        updates = updates[None]
+        return _generator(team, "local updates").integers(fewest, most + 1, shape)
+    text, seconds = config.local_updates, config.step_seconds
+    return read_local_updates(text, seconds, team.num_agents, config.sync_period)[None]
+
+
+def _present(config: MethodConfig, team: Team) -> Bool[np.ndarray, "period agent"]:
+    """Who takes part in a period; one row if always all do."""
     share = config.participation
     require(0 < share <= 1, f"participation = {share}", "0 < participation <= 1", "Use 1 for all.")
     if share == 1:
-        return updates
-    present = math.ceil(share * team.num_agents)
+        return np.ones((1, team.num_agents), np.bool_)
+    shape = (team.periods, team.num_agents)
     order = _generator(team, "participation").random(shape).argsort(axis=1)
-    return np.where(order < present, updates, 0)
+    return order < math.ceil(share * team.num_agents)
 
 
 def _decay(config: MethodConfig) -> Float[np.ndarray, " slot"]:

@@ -1,14 +1,19 @@
 """Recipes: what each word makes, and that a setting nobody uses is refused."""
 
+import json
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fmarl.cli.bounds_setting import Setting
 from fmarl.errors import BadInput
+from fmarl.federation.aggregation import aggregate_rows
 from fmarl.federation.ledger import Ledger, MessageSizes, after_slot, bytes_sent, empty_ledger
 from fmarl.federation.method import Method
-from fmarl.federation.method_theory import plan_of
+from fmarl.federation.method_file import describe_method, read_method
+from fmarl.federation.method_theory import expected_overheads, plan_of
 from fmarl.federation.missing_agents import without
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 
@@ -42,6 +47,32 @@ def test_decay_may_be_any_list_that_never_rises():
 def test_step_times_give_the_local_updates_of_equation_6():
     method = _make(3, method="variation-aware", sync_period=3, step_seconds="0.3,0.9,0.7")
     assert method.local_updates.tolist() == [[3, 1, 1]]
+
+
+def test_an_agent_too_slow_for_any_update_is_left_out_of_m_by_one_rule():
+    words: dict[str, Any] = {"sync_period": 3, "step_seconds": "1,9,1"}
+    method = _make(3, method="consensus", graph="complete", **words)
+    assert method.local_updates.tolist() == [[3, 0, 3]]
+    # Trained: the average is that of the two others, and nobody mixes with it.
+    rows = jnp.array([[-3.0], [0.0], [-1.0]])
+    assert aggregate_rows(method, 0, rows).tolist() == [[-2.0], [-2.0], [-2.0]]
+    assert method.mixing[0, 1].tolist() == [0, 1, 0]
+    # Billed: two uploads in a period, and what the closed form says.
+    ledger = empty_ledger(3)
+    for slot in range(3):
+        ledger = after_slot(ledger, method, slot)
+    expected = expected_overheads(method, 3)
+    assert expected is not None
+    assert ledger.totals() | expected._asdict() == ledger.totals()
+    assert ledger.uploads.tolist() == [1, 0, 1]
+    # Bounded: as two agents are, by `fmarl bounds` too; and read back from its file.
+    plan = plan_of(method, 30)
+    assert plan.num_agents == 2
+    setting = Setting(num_agents=3, graph="complete", **words).plan()
+    assert np.array_equal(setting.mixing, plan.mixing)
+    again = read_method(json.loads(json.dumps(describe_method(method, 30, 3))))
+    assert np.array_equal(again.counted, method.counted)
+    assert again.averages == method.averages == "all"
 
 
 def test_drawn_local_updates_differ_by_period_and_repeat_by_seed():
