@@ -100,14 +100,14 @@ class LoggedChild:
             home = started.enter_context(
                 tempfile.TemporaryDirectory(prefix="fmarl-world-", ignore_cleanup_errors=True)
             )
-            self._log = started.enter_context((Path(home) / "log").open("a+b", buffering=0))
+            self.log = started.enter_context((Path(home) / "log").open("a+b", buffering=0))
             self._child, self.connection = start_connected(
                 module,
                 python_flags=python_flags,
                 environment={"TMPDIR": home, **environment},
                 stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
+                stdout=self.log,
+                stderr=self.log,
             )
             started.enter_context(self.connection)
             started.callback(self._child.kill)
@@ -116,10 +116,6 @@ class LoggedChild:
     @property
     def pid(self) -> int:
         return self._child.pid
-
-    def empty_log(self) -> None:
-        """Forget what it has said so far."""
-        self._log.truncate(0)
 
     def how_it_ended(self) -> str:
         """End it if it has not ended; say how it did and, if it said so, why."""
@@ -131,8 +127,8 @@ class LoggedChild:
 
     def _last_words(self) -> str:
         """Line of the log that names the reason: Python's fatal error, or else the last one."""
-        size = os.fstat(self._log.fileno()).st_size
-        text = os.pread(self._log.fileno(), 4000, max(size - 4000, 0)).decode(errors="replace")
+        size = os.fstat(self.log.fileno()).st_size
+        text = os.pread(self.log.fileno(), 4000, max(size - 4000, 0)).decode(errors="replace")
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith("Fatal Python error")]
         return (fatal or lines or [""])[-1][:300]

@@ -32,8 +32,10 @@ from fmarl.algorithms.on_policy import (
 from fmarl.algorithms.on_policy_batch import Experience, learned_advantage, log_ratio, value_loss
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.trust_region import Region, line_search, natural_direction
+from fmarl.errors import require
 
 Scalar = Float[Array, ""]
+KL_ORDERS = ("new-old", "old-new")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,9 @@ class TRPOConfig(OnPolicyConfig):
 
     target_kl: float = 0.01
     """How far one slot may change the policy: mean divergence from the old one, in nats."""
+    kl_order: str = "new-old"
+    """Which divergence that is: new-old for KL(new‖old), as in sb3-contrib, or old-new for
+    KL(old‖new), as in TRPO's own paper; to second order they are the same."""
     cg_steps: int = 15
     """Conjugate-gradient steps towards the natural gradient."""
     cg_damping: float = 0.1
@@ -58,6 +63,12 @@ class TRPOConfig(OnPolicyConfig):
     def __post_init__(self) -> None:
         check_on_policy(self)
         require_within("target_kl", self.target_kl, 1e-9, 1e3, "Use 0.01.")
+        require(
+            self.kl_order in KL_ORDERS,
+            f"kl_order = {self.kl_order!r:.40}",
+            " or ".join(KL_ORDERS),
+            "Use new-old.",
+        )
         require_within("cg_steps", self.cg_steps, 1, 10_000, "Use 15.")
         require_within("cg_damping", self.cg_damping, 0.0, 1e6, "Use 0.1.")
         require_within("line_search_steps", self.line_search_steps, 1, 1000, "Use 10.")
@@ -120,7 +131,7 @@ def trpo_loss(setup: TRPOSetup, parameters: ActorCritic, experience: Experience)
 
 
 def trust_region(setup: TRPOSetup, parameters: ActorCritic, experience: Experience) -> Region:
-    """Policies that promise more, and E_t[KL(new ‖ old)], which says how far away they are.
+    """Policies that promise more, and a mean divergence, which says how far away they are.
 
     The divergence of an action of several numbers is the sum of theirs; sb3-contrib takes their
     mean, which makes its region wider.
@@ -128,10 +139,15 @@ def trust_region(setup: TRPOSetup, parameters: ActorCritic, experience: Experien
     spec, weight = setup.spec, experience.weight
     old = policy_outputs(spec, parameters, experience.observation)
     divergence = spec.distribution.divergence
+
+    def mean_divergence(new: PolicyOutputs) -> Scalar:
+        pair = (new, old) if setup.config.kl_order == "new-old" else (old, new)
+        return weighted_mean(divergence(*pair), weight)
+
     return Region(
         model=lambda point: policy_outputs(spec, point, experience.observation),
         gain=partial(surrogate, setup, experience),
-        divergence=lambda new: weighted_mean(divergence(new, old), weight),
+        divergence=mean_divergence,
         radius=setup.config.target_kl,
     )
 

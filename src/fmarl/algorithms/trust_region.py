@@ -84,8 +84,9 @@ def line_search(
     region: Region, point: Tree, direction: Tree, shrink: float, tries: int
 ) -> LineSearchStep:
     """Try shorter and shorter steps until one is safe; if none is, the step has length zero."""
-    none = jnp.zeros(())
-    nowhere = LineSearchStep(none, jnp.zeros((), bool), region.gain(region.model(point)), none)
+    start = region.gain(region.model(point))
+    none = jnp.zeros_like(start)
+    nowhere = LineSearchStep(none, jnp.zeros((), bool), start, none)
 
     def goes_on(state: SearchState) -> Bool[Array, ""]:
         tried, last = state
@@ -93,7 +94,7 @@ def line_search(
 
     def try_next(state: SearchState) -> SearchState:
         tried, _ = state
-        length = shrink ** tried.astype(jnp.float32)
+        length = shrink ** tried.astype(start.dtype)
         outputs = region.model(
             jax.tree.map(lambda here, way: here + length * way, point, direction)
         )

@@ -21,6 +21,7 @@ LATER: dict[str, object] = {
     "together.aggregate": "mean",
     "together.tolerated": 1,
     "together.attack": "",
+    "trpo.kl_order": "new-old",
 }
 """Settings that came after the first results, with the value that says what was done before them.
 They count only where they say something else, so that results keep their names."""

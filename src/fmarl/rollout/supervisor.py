@@ -184,7 +184,7 @@ class WorkerProcess:
 
     def send(self, message: Message, seconds: float) -> None:
         """Hand over a request; `WorldLost` if it is not taken in time."""
-        self._child.empty_log()  # what it said about earlier slots is of no use any more
+        self._child.log.truncate(0)  # what it said about earlier slots is of no use any more
         self._child.connection.settimeout(seconds)
         try:
             wire.send(self._child.connection, message)

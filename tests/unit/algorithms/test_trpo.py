@@ -8,13 +8,13 @@ import optax
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from fmarl.algorithms.actor_critic import NetworkSpec
+from fmarl.algorithms.actor_critic import NetworkSpec, policy_outputs
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Algorithm
 from fmarl.algorithms.on_policy_batch import make_experience
 from fmarl.algorithms.optimisers import optimiser
 from fmarl.algorithms.trpo import TRPOConfig, TRPOSetup, make_trpo, trust_region
-from fmarl.algorithms.trust_region import Region, curvature_product
+from fmarl.algorithms.trust_region import Region, curvature_product, line_search
 from fmarl.errors import BadInput
 from unit.algorithms.slots import OBSERVATION_SIZE, begun, random_slot
 
@@ -171,3 +171,29 @@ def test_settings_out_of_range_are_refused_by_name(settings):
     (name,) = settings
     with pytest.raises(BadInput, match=rf"^{name} = .* is not allowed: .* Use "):
         TRPOConfig(**settings)
+
+
+def test_the_divergence_can_be_taken_in_either_order():
+    """KL(old‖new) by the region itself, and by hand from the distribution."""
+    algorithm = trpo(kl_order="old-new")
+    parameters, memory = begun(algorithm)
+    slot = random_slot(1)
+    step, _, metrics = jax.jit(algorithm.local_update)(parameters, memory, slot, KEY, RATE)
+    after = applied(parameters, step)
+    spec = NetworkSpec(is_discrete=False, agent=AGENT, **SHAPES)
+    old, new = (policy_outputs(spec, one, slot.observation) for one in (parameters, after))
+    both = [float(spec.distribution.divergence(*pair).mean()) for pair in ((old, new), (new, old))]
+    assert both[0] == pytest.approx(float(metrics["kl"]), rel=1e-4)
+    assert both[1] != pytest.approx(both[0], rel=1e-3)
+    with pytest.raises(BadInput, match="kl_order = 'old'"):
+        TRPOConfig(kl_order="old")
+
+
+def test_the_search_works_in_double_precision():
+    """On a parabola: at least a quarter of a step of 4 is inside a radius of 2."""
+    with jax.enable_x64(True):
+        start = jnp.zeros(2, jnp.float64)
+        region = Region(lambda place: place, jnp.sum, lambda place: place @ place / 2, 2.0)
+        found = line_search(region, start, jnp.array([4.0, 0.0]), 0.5, 10)
+        assert found.length.dtype == jnp.float64
+        assert (float(found.length), float(found.divergence)) == (0.25, 0.5)
