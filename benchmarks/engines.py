@@ -78,7 +78,7 @@ SMOKE = Sizes(
     warm_up=0,
     turns=1,
     toys={3: (3, 1)},
-    roads=({**CONSENSUS, "sync_period": 2},),
+    roads=(),
     road_agents=7,
     road_periods=1,
 )
