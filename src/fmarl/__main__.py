@@ -2,16 +2,24 @@
 
 import sys
 
+from fmarl.cli.second_signal import ending_at_second_signal
+from fmarl.cli.standard_streams import forgiving_streams, output_problem
+
 
 def run() -> int:
     """Load the commands and run one."""
-    try:
-        from fmarl.cli import main
+    with forgiving_streams(), ending_at_second_signal():
+        try:
+            from fmarl.cli import main
 
-        return main()
-    except KeyboardInterrupt:
-        sys.stderr.write("fmarl: stopped\n")
-        return 130
+            code = main()
+        except KeyboardInterrupt:
+            sys.stderr.write("fmarl: stopped\n")
+            return 130
+        if problem := output_problem():
+            sys.stderr.write(f"fmarl: a part of the output is lost: {problem}.\n")
+            return code or 1
+        return code
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from fmarl.theory.catalogue import BoundsResult, evaluate_bounds
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """Convergence bounds, cost and utility: the paper's printed forms beside the corrected ones."""
+    """Convergence bounds, cost and utility: the paper's printed forms beside corrected ones."""
 
     setting: tyro.conf.OmitArgPrefixes[Setting] = field(default_factory=Setting)
     settings: Path | None = None

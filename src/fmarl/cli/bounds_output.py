@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fmarl.cli.bounds_setting import Axis, Setting, axis_values, vary
-from fmarl.cli.output import print_json, print_lines, print_table
+from fmarl.cli.output import print_json, print_lines, print_table, print_text
 from fmarl.errors import BadInput
 from fmarl.reproduce.table4 import RecomputedRow, recompute_table
 from fmarl.theory import Plan, Problem, needed_exchanges, normalised_utility, resource_cost
@@ -29,6 +29,10 @@ TERMS = {
 
 PAPER_TABLE = ("method", "setting", "uploads", "updates", "exchanges", "cost ψ0")
 PAPER_TABLE += ("norm (paper)", "utility", "utility (paper)", "agrees")
+LEAST_OF_PAPER = ("updates", "exchanges", "uploads", "norm (paper)", "cost ψ0", "utility (paper)")
+"""Columns of the paper's table that a narrow terminal does without, the first of them first."""
+LEAST_OF_TERMS = ("average over", "form", "largest η", "distance", "noise", "drift")
+"""The same for the bounds of one setting."""
 
 AXES: dict[Axis, str] = {
     "sync_period": "sync period τ",
@@ -60,9 +64,10 @@ def show_one(setting: Setting, result: BoundsResult) -> None:
     plan, count = result.plan, result.overheads
     title = f"{setting.title()}: bounds on the squared gradient norm"
     columns = ["bound", "form", *TERMS.values(), "average over"]
-    print_table(title, columns, [_bound_row(result, name) for name in BOUNDS])
+    rows = [_bound_row(result, name) for name in BOUNDS]
+    print_table(title, columns, rows, least=LEAST_OF_TERMS)
     low = ", below 1/2: the printed bound can fail" if result.average_weight < 0.5 else ""
-    print_lines(
+    print_text(
         f"agents m = {plan.num_agents}, updates K = {plan.total_updates}, "
         f"τ_i = {', '.join(map(str, plan.local_updates))}",
         f"cost ψ0 = {result.cost:g}: {count['uploads']:g} uploads, "
@@ -90,7 +95,8 @@ def show_many(titles: Sequence[str], results: Sequence[BoundsResult]) -> None:
         for title, result, worth in zip(titles, results, normalised_utility(sharp), strict=True)
     ]
     columns = ["setting", "cost ψ0", "A", "claimed", "printed", *proved, "utility (sharp, 0 to 1)"]
-    print_table("The printed bound that the paper claims, and corrected ones", columns, rows)
+    title = "The printed bound that the paper claims, and corrected ones"
+    print_table(title, columns, rows, least=("claimed", "A", "cost ψ0", "normalised", "printed"))
 
 
 def to_facts(setting: Setting, result: BoundsResult) -> dict[str, object]:
@@ -120,7 +126,7 @@ def show_citations() -> None:
     for number, title in EQUATIONS.items():
         names = [citation.name for citation in found if number in citation.equations]
         if names:
-            print_lines(f"Eq. ({number}), {title}: {', '.join(names)}")
+            print_text(f"Eq. ({number}), {title}: {', '.join(names)}")
 
 
 def show_paper_table(*, as_json: bool) -> int:
@@ -131,8 +137,8 @@ def show_paper_table(*, as_json: bool) -> int:
         print_json([_paper_facts(row) for row in rows])
     else:
         title = "Table IV, recomputed from its own inputs"
-        print_table(title, PAPER_TABLE, [_paper_row(row) for row in rows])
-        print_lines(f"{agreeing} of {len(rows)} rows agree with the paper in overheads and utility")
+        print_table(title, PAPER_TABLE, [_paper_row(row) for row in rows], least=LEAST_OF_PAPER)
+        print_text(f"{agreeing} of {len(rows)} rows agree with the paper in overheads and utility")
     return 0 if agreeing == len(rows) else 1
 
 
@@ -167,8 +173,9 @@ def show_truth(picture: Path | None) -> int:
     columns = ["method", "cost ψ0"]
     columns += ["printed bound", "truth", "holds", "corrected bound", "truth", "holds"]
     rows = [[name, *_truth_row(plan, norms[name])] for name, plan in plans.items()]
-    print_table("Average squared gradient norm on a quadratic loss, exactly", columns, rows)
-    print_lines(
+    title = "Average squared gradient norm on a quadratic loss, exactly"
+    print_table(title, columns, rows, least=("cost ψ0",))
+    print_text(
         "The printed bounds count masked and decayed steps as full ones; the corrected do not."
     )
     if picture is not None:

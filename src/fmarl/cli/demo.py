@@ -99,7 +99,8 @@ class Demo:
             print_json({"folder": str(place), "sumo": baseline(runs[0]), "methods": rows})
             return
         title = f"After {self.num_epochs} epochs; SUMO's own drivers reach {baseline(runs[0]):.3f}"
-        print_table(title, list(rows[0]), [list(row.values()) for row in rows])
+        least = ("utility", "sent", "epochs to SUMO's")
+        print_table(title, list(rows[0]), [list(row.values()) for row in rows], least=least)
         report = place / "report"
         Report(runs=tuple(run.folder for run in runs), out=report, quiet=True).run()
         print_lines(

@@ -6,7 +6,7 @@ from typing import Any
 
 import tyro
 
-from fmarl.cli.output import Flag, print_json, print_lines, print_table, warn
+from fmarl.cli.output import Flag, print_json, print_table, print_text, warn
 from fmarl.errors import BadInput
 from fmarl.theory import Problem
 from fmarl.topology import (
@@ -93,7 +93,7 @@ class Topology:
         self, graph: Graph, facts: dict[str, Any], weightings: dict[str, dict[str, float]]
     ) -> None:
         spectrum = " ".join(f"{value:.4f}" for value in facts["laplacian_eigenvalues"])
-        print_lines(
+        print_text(
             self._title(graph),
             "edges " + " ".join(f"{i}-{j}" for i, j in graph.edges),
             "degrees " + " ".join(map(str, graph.degrees)),
@@ -106,7 +106,8 @@ class Topology:
         )
         title = f"E = {self.consensus_rounds} round(s) over {graph.num_links} links"
         columns = ["weights", "disagreement left", "drift factor", "cost per slot"]
-        print_table(title, columns, [[name, *row.values()] for name, row in weightings.items()])
+        rows = [[name, *row.values()] for name, row in weightings.items()]
+        print_table(title, columns, rows, least=("cost per slot", "drift factor"))
 
     def _draw(self, graph: Graph, facts: dict[str, Any], path: Path) -> None:
         from fmarl.report.figures import draw_graph, save_figure

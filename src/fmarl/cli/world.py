@@ -9,7 +9,7 @@ import numpy as np
 import tyro
 from rich.progress import track
 
-from fmarl.cli.output import Flag, console, print_json, print_lines, print_table
+from fmarl.cli.output import Flag, console, paragraphs, print_json, print_table, print_text
 from fmarl.errors import BadInput, require
 from fmarl.records.frames import write_frames
 from fmarl.report.statistics import mean_interval
@@ -45,7 +45,7 @@ class WorldCommand:
 
     def run(self) -> int:
         if self.about:
-            print_lines(manual(self.world))
+            print_text(*paragraphs(manual(self.world)))
             return 0
         require(self.epochs >= 1, f"epochs = {self.epochs}", "epochs >= 1", "Play at least one.")
         require(self.seed >= 0, f"seed = {self.seed}", "seed >= 0", "Use a seed such as 0.")
@@ -113,7 +113,7 @@ class WorldCommand:
         rows = [list(row) for row in zip(seeds, steps, rewards, strict=True)]
         print_table(f"{self.world}, policy {self.policy}", ["seed", "steps", "mean reward"], rows)
         kind = "choices" if spec.is_discrete else "numbers to act with"
-        print_lines(
+        print_text(
             f"{spec.num_agents} agents, {spec.observation_size} numbers seen, "
             f"{spec.num_actions} {kind}, at most {spec.epoch_steps} steps",
             f"mean reward {interval.value:.4f}, 95 % interval {interval.low:.4f} to "

@@ -1,13 +1,17 @@
 """Figure Eight: 14 vehicles on a closed loop that crosses itself, half of them learning.
 
-            ╭────────╮           One lane, one way: bottom → top → upper ring → right → left →
-            │ upper  │           lower ring → bottom, 421.94 m in all. At the crossing
-            │  ring  │           bottom → top has priority over right → left.
-    left ◀──┼────────╯ right     With uniform spacing vehicles meet at the crossing in pairs,
-    ╭───────┼                    so somebody has to brake.
+            ╭────────╮
+            │ upper  │
+            │  ring  │
+    left ◀──┼────────╯ right
+    ╭───────┼
     │ lower │
     │  ring │
     ╰───────╯ bottom
+
+One lane, one way: bottom → top → upper ring → right → left → lower ring → bottom, 421.94 m in all.
+At the crossing bottom → top has priority over right → left. With uniform spacing vehicles meet at
+the crossing in pairs, so somebody has to brake.
 
 Observation, six numbers per agent, `state="absolute"` (positions as share of the loop, speeds as
 share of the limit):
