@@ -36,6 +36,7 @@ def ended(run: RunWorker) -> int:
     return code
 
 
+@pytest.mark.long
 def test_runs_share_a_process_and_end_with_the_bits_they_have_alone(tmp_path: Path, workers):
     experiments = [toy(), toy(seed=1), toy(algorithm="tac"), toy(seed=1, num_epochs=3)]
     with LocalLauncher(jobs=1) as launcher:

@@ -55,7 +55,8 @@ def _send(pid: int, what: int) -> None:
         os.kill(pid, what)
 
 
-@pytest.mark.parametrize("road", ["figure-eight", pytest.param("merge", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("road", ["figure-eight", "merge"])
 def test_killing_sumo_at_twenty_random_moments_changes_nothing(road):
     random = np.random.default_rng(20)
     with WorldPool([ROADS[road]], run_seed=7) as calm:

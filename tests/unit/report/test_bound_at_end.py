@@ -104,6 +104,7 @@ def test_a_run_that_ends_within_a_period_has_no_bound():
         _check(CONSTANTS, plan, 2.0)
 
 
+@pytest.mark.long
 def test_twelve_slots_of_real_traffic_stay_below_the_corrected_bound(tmp_path):
     """Two epochs of Figure Eight. Longer runs may exceed it, for their agents' data drifts."""
     settings = {

@@ -46,12 +46,14 @@ def test_every_figure_is_there_as_png_and_pdf(report: Path):
     assert names == {f"{name}.{kind}" for name in (*FIGURES, STEPS) for kind in ("png", "pdf")}
 
 
+@pytest.mark.long
 def test_the_same_results_give_the_same_bytes(report: Path, tmp_path: Path):
     again = write_report(Evidence(STUDY, evidence(noise).results), ABOUT, tmp_path)
     for name in ("report.html", "figures/fig4.png", "figures/fig7.pdf"):
         assert (again.parent / name).read_bytes() == (report.parent / name).read_bytes()
 
 
+@pytest.mark.long
 def test_a_study_without_any_run_still_has_a_page(tmp_path: Path):
     page = write_report(Evidence(STUDY, {}), ABOUT, tmp_path).read_text()
     assert "not run yet" in page
