@@ -5,7 +5,8 @@ import math
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import tyro
 from rich import box
@@ -118,6 +119,20 @@ def print_lines(*lines: str) -> None:
     """Lines with paths and commands, to be copied whole: the terminal wraps them, not we."""
     for line in lines:
         console().print(line, soft_wrap=True, markup=False)
+
+
+@contextmanager
+def progress_line(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Say how far a command is, in a line of the terminal that vanishes when it is done.
+
+    It is on standard error, so that results can go elsewhere; where that is no terminal, nothing.
+    """
+    screen = Console(stderr=True, highlight=False)
+    if quiet or not screen.is_terminal:
+        yield lambda words: None
+        return
+    with screen.status("starting") as status:
+        yield lambda words: status.update(escape(words))
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:

@@ -8,6 +8,8 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, Literal
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -19,6 +21,7 @@ from rich.text import Text
 
 from fmarl.cli import output
 from fmarl.launch.run_status import RunStatus
+from fmarl.records.score import score_text
 from fmarl.records.strict_json import plain
 from fmarl.report.format import size
 from fmarl.report.sparkline import sparkline
@@ -39,7 +42,7 @@ class SparklineCell:
     values: tuple[float, ...]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        yield Text(sparkline(self.values, options.max_width))
+        yield Text("" if options.ascii_only else sparkline(self.values, options.max_width))
 
 
 class ProgressDisplay:
@@ -55,14 +58,15 @@ class ProgressDisplay:
         quiet: bool = False,
         as_json: bool = False,
         console: Console | None = None,
-        measure: str = "NAS",
     ) -> None:
         self._console = output.console() if console is None else console
-        self._measure = measure
         self._mode = mode_for(self._console, quiet=quiet, as_json=as_json)
         self._rows: dict[str, RunStatus] = {}
         self._recent: list[str] = []
         self._is_over = False
+        # Written by a thread, for a reader that does not read must not hold the training up.
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        self._writer = Thread(target=self._write_lines, daemon=True)
         self._live = Live(console=self._console, get_renderable=self._view)
 
     def update(self, status: RunStatus) -> None:
@@ -72,11 +76,12 @@ class ProgressDisplay:
         self._rows = {**self._rows, status.name: status}
         self._recent = [*(name for name in self._recent if name != status.name), status.name]
         if self._mode == "lines" and (is_tested or _tenths(status) > _tenths(known)):
-            self._console.out(line(status, self._measure), highlight=False)
+            self._lines.put(line(status))
         elif self._mode == "json" and is_tested:
-            self._console.out(json.dumps(facts(status), ensure_ascii=False), highlight=False)
+            self._lines.put(json.dumps(facts(status)))
 
     def __enter__(self) -> "ProgressDisplay":
+        self._writer.start()
         if self._mode == "live":
             try:
                 self._live.start(refresh=True)
@@ -88,6 +93,12 @@ class ProgressDisplay:
     def __exit__(self, *problem: object) -> None:
         if self._mode == "live":
             self._close()
+        self._lines.put(None)
+        self._writer.join()
+
+    def _write_lines(self) -> None:
+        while (text := self._lines.get()) is not None:
+            self._console.out(text, highlight=False)
 
     def _close(self) -> None:
         self._is_over = True
@@ -100,7 +111,7 @@ class ProgressDisplay:
         """All rows when it is over; before, those that fit, of the runs that moved last."""
         rows, room = self._rows, max(self._console.height - OTHER_LINES, 1)
         shown = self._recent if self._is_over else self._recent[-room:]
-        return table([rows[name] for name in rows if name in shown], len(rows), self._measure)
+        return table([rows[name] for name in rows if name in shown], len(rows))
 
 
 def _tenths(status: RunStatus) -> int:
@@ -121,9 +132,7 @@ def mode_for(console: Console, *, quiet: bool, as_json: bool) -> Mode:
     return "live" if can_redraw and console.width >= NARROWEST else "lines"
 
 
-def table(
-    rows: Sequence[RunStatus], num_runs: int | None = None, measure: str = "NAS"
-) -> RenderableType:
+def table(rows: Sequence[RunStatus], num_runs: int | None = None) -> RenderableType:
     """A row per run; bar and curve take the room that numbers leave. `num_runs` counts all."""
     hidden = (len(rows) if num_runs is None else num_runs) - len(rows)
     caption = f"and {hidden} more" if hidden > 0 else None
@@ -132,7 +141,9 @@ def table(
     grid.add_column("run", overflow="fold")
     grid.add_column("epoch", justify="right", no_wrap=True)
     grid.add_column("", ratio=1, width=6)
-    grid.add_column(measure, justify="right", no_wrap=True)
+    measures = {status.measure for status in rows}
+    score = "score" if len(measures) > 1 else "".join(measures)
+    grid.add_column(score, justify="right", no_wrap=True)
     grid.add_column("tests", ratio=1, width=6)
     for head in ("|∇F|²", "sent", "left"):
         grid.add_column(head, justify="right", no_wrap=True)
@@ -142,7 +153,7 @@ def table(
             Text(status.name),
             f"{status.epoch}/{status.num_epochs}",
             ProgressBar(total=max(status.num_epochs, 1), completed=status.epoch),
-            _number(status.test_reward),
+            score_text(status.test_reward),
             SparklineCell(status.test_rewards),
             _short(status.gradient_norm),
             size(status.bytes_sent),
@@ -152,18 +163,19 @@ def table(
     return Constrain(grid, WIDEST)
 
 
-def line(status: RunStatus, measure: str = "NAS") -> str:
+def line(status: RunStatus) -> str:
     """One run in one line, leaving out what is not known.
 
     >>> line(RunStatus(name="", epoch=30, num_epochs=500, test_rewards=(0.1,), bytes_sent=12_000))
     'epoch 30/500  NAS 0.100  sent 12.0 kB'
     """
-    test, train = (_number(value) for value in (status.test_reward, status.train_reward))
+    test, train = (score_text(value) for value in (status.test_reward, status.train_reward))
+    is_comparable = train != NO_NUMBER and status.measure != "return"  # of a step, not an episode
     gradient, left = _short(status.gradient_norm), duration(status.seconds_left)
     parts = [
         status.name,
         f"epoch {status.epoch}/{status.num_epochs}",
-        f"{measure} {test}" + (f" (train {train})" if train != NO_NUMBER else ""),
+        f"{status.measure} {test}" + (f" (train {train})" if is_comparable else ""),
         f"|∇F|² {gradient}" if gradient != NO_NUMBER else "",
         f"sent {size(status.bytes_sent)}",
         f"about {left} left" if left != NO_NUMBER else "",
@@ -192,13 +204,6 @@ def duration(seconds: float | None) -> str:
         return f"{seconds / 60:.0f} min"
     hours = seconds / 3600
     return f"{hours:.1f} h" if hours < 36 else f"{hours / 24:.1f} d"
-
-
-def _number(value: float | None) -> str:
-    """Rewards: three decimals as NAS wants them, fewer where the numbers are large."""
-    if value is None or not abs(value) < 100_000:
-        return _short(value)
-    return f"{value:.{3 if abs(value) < 10 else 1}f}"
 
 
 def _short(value: float | None) -> str:

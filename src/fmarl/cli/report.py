@@ -29,6 +29,9 @@ from fmarl.reproduce.study_results import Evidence, read_evidence
 
 RESULTS = Path("results/paper")
 """What is reported on if nothing is named."""
+TO_SUMO = "epochs to SUMO’s"
+LEAST = ("closed form", "sent", TO_SUMO, "mean")
+"""Columns that a narrow terminal does without, the first of them first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +93,7 @@ class Report:
             facts = {"report": str(path), "runs": len(found.runs), "groups": groups}
             print_json({**facts, "unused": unused})
         elif not self.quiet:
-            print_table(*_main_columns(report))
+            print_table(*_main_columns(report), least=LEAST)
             print_lines(*(f"not used: {one.name}: {one.why}" for one in found.unused))
             print_lines(f"Report: {path}")
 
@@ -134,6 +137,7 @@ def _estimate(run: RecordedRun) -> Mapping[str, float] | str:
 def _main_columns(report: RunReport) -> tuple[str, list[str], list[list[str]]]:
     several = len(report.runs.scenes) > 1
     columns = ["method", *(["world"] if several else []), "seeds", "at the end", "mean"]
+    to_sumo = any(row.reached for row in report.scores)
     rows = [
         [
             row.group.label,
@@ -141,14 +145,14 @@ def _main_columns(report: RunReport) -> tuple[str, list[str], list[list[str]]]:
             seeds_cell(row),
             f"{with_interval(row.final)} {measure_of(row.group.first)}",
             with_interval(row.area),
-            reached_cell(row.reached),
+            *([reached_cell(row.reached)] if to_sumo else []),
             size(row.bytes_sent.high),
             SIGNS[row.agrees],
         ]
         for row in report.scores
     ]
-    title = "Test rewards: [95 % interval from 3 seeds on, or lowest and highest of 2]"
-    return title, [*columns, "epochs to SUMO’s", "sent", "closed form"], rows
+    title = "Tests: [95 % interval from 3 seeds on, or lowest and highest of 2]"
+    return title, [*columns, *([TO_SUMO] if to_sumo else []), "sent", "closed form"], rows
 
 
 def say_what_holds(

@@ -14,6 +14,7 @@ from fmarl.errors import BadInput
 from fmarl.launch.launcher import EngineName, Launcher, open_launcher, require_launcher
 from fmarl.launch.run_status import RunStatus
 from fmarl.records.atomic_files import DiskTrouble
+from fmarl.records.score import score_text
 from fmarl.reproduce.report_page import write_report
 from fmarl.reproduce.results import (
     ResultsFolder,
@@ -119,5 +120,9 @@ class Reproduce:
 
 
 def _print_end(name: str, status: RunStatus, seconds_left: float) -> None:
-    score = f"NAS {status.test_reward:.3f}" if status.test_reward is not None else ""
+    score = (
+        f"{status.measure} {score_text(status.test_reward)}"
+        if status.test_reward is not None
+        else ""
+    )
     print_lines(f"{name}  {score}  {status.state}; about {duration(seconds_left)} left")

@@ -24,7 +24,6 @@ from fmarl.launch.run_status import StatusTracker
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
 from fmarl.report.run_scores import utility_row
-from fmarl.worlds.registry import ROADS
 
 RAY_ONLY = ("deadline", "quorum", "agents_per_actor")
 
@@ -71,8 +70,7 @@ class RunFlags:
     def train(self, folders: Sequence[Path], *, force: bool = False) -> int:
         """Train runs whose folders have been made, one in this process or several in their own."""
         experiments = [read_experiment(folder) for folder in folders]
-        measure = "NAS" if experiments[0].world in ROADS else "reward"
-        with ProgressDisplay(quiet=self.quiet, as_json=self.json, measure=measure) as progress:
+        with ProgressDisplay(quiet=self.quiet, as_json=self.json) as progress:
             if len(folders) == 1:
                 return self._train_one(folders[0], experiments[0], progress, force)
             with open_launcher(self.engine, self.address, jobs=self.jobs, force=force) as launcher:
@@ -84,7 +82,7 @@ class RunFlags:
     def _train_one(
         self, folder: Path, experiment: Experiment, progress: ProgressDisplay, force: bool
     ) -> int:
-        tracker = StatusTracker(folder.name, experiment.num_epochs)
+        tracker = StatusTracker(folder.name, experiment.num_epochs, experiment.world)
         progress.update(tracker.status)
 
         def listen(line: dict) -> None:

@@ -1,5 +1,6 @@
 """What a run has learned, played again: from its folder alone."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -17,13 +18,19 @@ from fmarl.worlds.world import WorldSpec
 
 
 def evaluate_run(
-    folder: Path, experiment: Experiment, repetitions: int, seed: int, *, frames: bool = False
+    folder: Path,
+    experiment: Experiment,
+    repetitions: int,
+    seed: int,
+    *,
+    frames: bool = False,
+    played: Callable[[int], None] = lambda epochs: None,
 ) -> Evaluation:
     """Test the parameters of a run's newest checkpoint on epochs that derive from a seed."""
     saved = read_checkpoint(folder, read_run(folder)["run_id"])
     with Evaluator(experiment.maker, seed, repetitions) as evaluator:
         policy = saved_policy(saved, experiment, evaluator.pool.specs[0])
-        return evaluator.evaluate(policy, frames=frames)
+        return evaluator.evaluate(policy, frames=frames, played=played)
 
 
 def saved_policy(saved: Checkpoint, experiment: Experiment, spec: WorldSpec) -> Policy:

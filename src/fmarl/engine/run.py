@@ -91,7 +91,7 @@ def resume(
     experiment, run_id = experiment_of(description), description["run_id"]
     with ExitStack() as stack:
         notes = stack.enter_context(hold(path))
-        writer = stack.enter_context(RunWriter(path, run_id, listen))
+        writer = stack.enter_context(RunWriter(path, run_id, listen, experiment.world))
         writer.notes(notes)
         stop = stack.enter_context(Stop())
         training = stack.enter_context(Training(experiment, make_engine, run_id))

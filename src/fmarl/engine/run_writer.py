@@ -1,5 +1,6 @@
 """What a run writes down while it goes: metrics, events, frames, samples and checkpoints."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -20,7 +21,9 @@ from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint, write_ch
 from fmarl.records.events import EventCode, Note
 from fmarl.records.frames import write_frames
 from fmarl.records.jsonl import LineWriter
-from fmarl.records.run_folder import RunFolder
+from fmarl.records.run_description import settings_mark
+from fmarl.records.run_folder import RunFolder, read_run
+from fmarl.records.score import measure_in, score_in
 from fmarl.records.strict_json import seal
 from fmarl.records.tensorboard import Board
 from fmarl.rollout.evaluate import Evaluation
@@ -40,9 +43,9 @@ Listener = Callable[[dict[str, Any]], None]
 class RunWriter(Closeable):
     """A run's folder, open for writing; its lock must be held. Use it in a `with`."""
 
-    def __init__(self, folder: Path, run_id: str, listen: Listener) -> None:
+    def __init__(self, folder: Path, run_id: str, listen: Listener, world: str = "") -> None:
         self.folder = RunFolder(folder)
-        self.path, self._run_id, self._listen = folder, run_id, listen
+        self.path, self._run_id, self._listen, self._world = folder, run_id, listen, world
         with ExitStack() as opening:
             self._metrics = LineWriter(self.folder.metrics)
             opening.callback(self._metrics.close)
@@ -84,6 +87,9 @@ class RunWriter(Closeable):
             for name, value in line.items()
             if isinstance(value, int | float) and name not in ("epoch", "update_count")
         }
+        if line["kind"] == "test":
+            score = score_in(line, self._world)
+            numbers |= {f"test/{measure_in(self._world)}": score} if math.isfinite(score) else {}
         assert self._board is not None
         self._board.log(line["update_count"], numbers)
         self._listen(line)
@@ -101,6 +107,7 @@ class RunWriter(Closeable):
                 "kind": "start",
                 "epoch": 0,
                 "update_count": 0,
+                "settings": settings_mark(read_run(self.path)["experiment"]),
                 "num_agents": num_agents,
                 "num_parameters": num_parameters,
                 "upload_bytes": sizes.upload,

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fmarl.cluster.connect import ClusterLost
+from fmarl.engine.experiment import Experiment
 from fmarl.engine.run import read_experiment
 from fmarl.engine.signals import Stop
 from fmarl.launch.exit_codes import report_error
@@ -27,9 +28,9 @@ class QueuedRun:
     launched: LaunchedRun
     _is_stopping = False
 
-    def __init__(self, folder: Path, name: str, num_epochs: int) -> None:
+    def __init__(self, folder: Path, name: str, experiment: Experiment) -> None:
         self.folder = folder
-        self._tracker = StatusTracker(name, num_epochs)
+        self._tracker = StatusTracker(name, experiment.num_epochs, experiment.world)
         self._metrics, self._position = RunFolder(folder).metrics, 0
 
     @property
@@ -56,9 +57,7 @@ class QueuedRun:
 
 def run_all(folders: Sequence[Path], show: Show, launcher: Launcher) -> int:
     """Train all runs; the worst exit code."""
-    waiting = [
-        QueuedRun(folder, folder.name, read_experiment(folder).num_epochs) for folder in folders
-    ]
+    waiting = [QueuedRun(folder, folder.name, read_experiment(folder)) for folder in folders]
     codes = [0]
     code = run_queue(
         lambda: waiting.pop(0) if waiting else None,

@@ -1,10 +1,11 @@
 """How far a run has come, from the lines that it writes."""
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
+
+from fmarl.records.score import measure_in, score_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,8 +16,10 @@ class RunStatus:
     """Unique among them; may be empty for a run that is alone."""
     epoch: int
     num_epochs: int
+    measure: str = "NAS"
+    """What its tests measure."""
     test_rewards: tuple[float, ...] = ()
-    """Mean reward of every test so far, the newest last."""
+    """What every test so far has found by that measure, the newest last."""
     train_reward: float | None = None
     """Mean reward of the last epoch of training."""
     gradient_norm: float | None = None
@@ -36,9 +39,12 @@ class StatusTracker:
     """Keeps a run's status up to date; how fast the run is, by this clock."""
 
     def __init__(
-        self, name: str, num_epochs: int, clock: Callable[[], float] = time.monotonic
+        self, name: str, num_epochs: int, world: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.status = RunStatus(name=name, epoch=0, num_epochs=num_epochs, state="starting")
+        self._world, measure = world, measure_in(world)
+        self.status = RunStatus(
+            name=name, epoch=0, num_epochs=num_epochs, measure=measure, state="starting"
+        )
         self._clock = clock
         self._first: tuple[float, int] | None = None
         """Time and epoch of the first line."""
@@ -49,8 +55,8 @@ class StatusTracker:
         epoch = line["epoch"]
         changes = {"epoch": epoch, "state": "training", "seconds_left": self._seconds_left(epoch)}
         if line["kind"] == "test":
-            mean = math.nan if line["mean"] is None else line["mean"]
-            changes["test_rewards"] = (*self.status.test_rewards, mean)
+            score = score_in(line, self._world)
+            changes["test_rewards"] = (*self.status.test_rewards, score)
         else:
             names = ("train_reward", "bytes_sent")
             changes |= {name: line[name] for name in names if name in line}

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 TEMPORARY = ".tmp"
 """How the name of a file ends that is not yet whole."""
@@ -111,16 +112,25 @@ def remove(paths: Iterable[Path]) -> None:
             os.unlink(path)
 
 
-def read_whole(path: Path, largest: int) -> bytes:
-    """Read a regular file of bounded size; `OSError` if it is anything else."""
+def read_whole(path: Path, largest: int, start: int = 0) -> bytes:
+    """Read a regular file from a place on, if no more follow; `OSError` if it is anything else."""
+    with open_regular(path) as file:
+        rest = max(os.fstat(file.fileno()).st_size - start, 0)
+        if rest > largest:
+            raise OSError(errno.EFBIG, f"it has {rest} bytes, more than {largest}")
+        file.seek(start)
+        return file.read(rest)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file to read; `OSError` if it is a pipe, a device or anything else without an end."""
     # Opened at once, where a pipe under a file's name would wait for a writer for ever.
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        state = os.fstat(file.fileno())
-        if not stat.S_ISREG(state.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        if state.st_size > largest:
-            raise OSError(errno.EFBIG, f"it has {state.st_size} bytes, more than {largest}")
-        return file.read(state.st_size)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    file = os.fdopen(descriptor, "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return file
 
 
 @contextmanager

@@ -14,12 +14,25 @@ from typing import Any, NamedTuple
 
 from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
-from fmarl.records.atomic_files import cut, reason, sync, sync_folder, write_at, writing
+from fmarl.records.atomic_files import (
+    cut,
+    open_regular,
+    read_whole,
+    reason,
+    sync,
+    sync_folder,
+    write_at,
+    writing,
+)
 from fmarl.records.events import EventCode, Note
 from fmarl.records.strict_json import Malformed, decode, encode_line
 
 BLOCK = 1 << 16
 LARGEST_LINE = 1 << 20
+LARGEST_READ = 1 << 28
+"""Bytes of lines that are read at once: some hundred thousand epochs."""
+NEAR_THE_END = 1 << 20
+"""Bytes in which the last test of a run is looked for."""
 
 
 class Lines(NamedTuple):
@@ -97,9 +110,7 @@ def read_lines(path: Path, start: int = 0) -> Lines:
     A file that is missing has no lines. `BadInput` if a line is not a JSON object.
     """
     try:
-        with path.open("rb") as file:
-            file.seek(start)
-            content = file.read()
+        content = read_whole(path, LARGEST_READ, start)
     except FileNotFoundError:
         return Lines([], 0)
     except OSError as error:
@@ -115,10 +126,49 @@ def read_lines(path: Path, start: int = 0) -> Lines:
     return Lines(records, position)
 
 
+def require_own_lines(path: Path, mark: str) -> None:
+    """Raise `BadInput` if a run's metrics say in their first line that they are another run's.
+
+    Lines of older versions do not say whose they are, and a file that is missing has none.
+    """
+    try:
+        with open_regular(path) as file:
+            first = file.readline(LARGEST_LINE)
+        stated = decode(first).get("settings", mark) if first.endswith(b"\n") else mark
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unreadable(path, reason(error)) from None
+    except Malformed as problem:
+        raise _unreadable(path, str(problem)) from None
+    if stated != mark:
+        raise _unreadable(path, "it is of a run with other settings")
+
+
+def last_of_kind(path: Path, kind: str) -> dict[str, Any]:
+    """The last line of a kind near the end of a file; empty if there is none.
+
+    A file that is missing has no lines. `BadInput` if one of those that are read is damaged.
+    """
+    try:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(start := max(size - NEAR_THE_END, 0))
+            lines = file.read(NEAR_THE_END).split(b"\n")[bool(start) : -1]
+        records = (decode(line) for line in reversed(lines))
+        return next((one for one in records if one.get("kind") == kind), {})
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise _unreadable(path, reason(error)) from None
+    except Malformed as problem:
+        raise _unreadable(path, str(problem)) from None
+
+
 def last_record(path: Path) -> dict[str, Any]:
     """The last whole line, however long the file is; empty if there is none that can be read."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             descriptor = file.fileno()
             end = _end_of_lines(descriptor, os.fstat(descriptor).st_size)
             begin = _end_of_lines(descriptor, end - 1)

@@ -1,11 +1,13 @@
 """What a run says about itself in `run.json`: enough to repeat it, and to know it again."""
 
+import hashlib
+import json
 import os
 import platform
 import subprocess
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +16,8 @@ from typing import Any
 SCHEMA = 1
 PACKAGES = ("fmarl", "jax", "jaxlib", "equinox", "optax", "numpy", "libsumo")
 """Those whose version can change a run's numbers."""
+MAY_CHANGE = ("samples", "num_epochs")
+MARK_LENGTH = 16
 FIELDS: dict[str, type | tuple[type, ...]] = {
     "schema": int,
     "run_id": str,
@@ -41,6 +45,16 @@ def describe_run(
         "command_line": list(sys.argv if command_line is None else command_line),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def settings_mark(experiment: Mapping[str, Any]) -> str:
+    """What tells the metrics of a run from those of runs with other settings or seeds.
+
+    Where its samples lie and for how long it trains may change while it goes.
+    """
+    lasting = {name: experiment[name] for name in experiment if name not in MAY_CHANGE}
+    text = json.dumps(lasting, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:MARK_LENGTH]
 
 
 def installed_versions() -> dict[str, str]:

@@ -1,13 +1,16 @@
 """All runs in a folder, at a glance: little is read of each, however long it ran."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fmarl.errors import BadInput
 from fmarl.records.atomic_files import reason
 from fmarl.records.checkpoint import newest_checkpoint
-from fmarl.records.jsonl import last_record
+from fmarl.records.jsonl import last_of_kind, last_record, require_own_lines
 from fmarl.records.lock import holder, is_held
+from fmarl.records.run_description import settings_mark
 from fmarl.records.run_folder import RunFolder, read_run
 
 
@@ -18,9 +21,11 @@ class RunSummary(NamedTuple):
     description: dict[str, Any]
     """As `read_run` returns it; empty if that fails."""
     problem: str
-    """Why the description can not be read; empty if it can."""
+    """Why the description or the metrics can not be read; empty if they can."""
     last_metrics: dict[str, Any]
     """The last line of the metrics; empty before there is one."""
+    last_test: dict[str, Any]
+    """The last of them about a test; empty before there is one."""
     checkpoint: int | None
     """Updates done at the newest checkpoint, good or not."""
     holder: str
@@ -39,6 +44,37 @@ def list_runs(folder: Path) -> list[RunSummary]:
     return sorted(runs, key=lambda run: run.description.get("started", "~"))
 
 
+def runs_at(path: Path) -> list[RunSummary]:
+    """A run itself; else those in a folder, and in folders of it such as one per seed, by age."""
+    if RunFolder(path).description.exists():
+        return [summarise(path)]
+    found = list_runs(path)
+    for child in sorted(path.iterdir()):
+        if child.is_dir() and not RunFolder(child).description.exists():
+            with suppress(BadInput):  # a folder that may not be read is none of ours
+                found += list_runs(child)
+    return sorted(found, key=lambda run: run.description.get("started", "~"))
+
+
+def copies_of(ids: Mapping[Path, str]) -> dict[Path, list[Path]]:
+    """The folders that count, of runs by their `run_id`, and the copies of each that do not.
+
+    Of several folders that hold one run, the one whose metrics are longest counts; else the first.
+    """
+    by_id: dict[str, list[Path]] = {}
+    for folder, run_id in ids.items():
+        by_id.setdefault(run_id, []).append(folder)
+    best = [max(same, key=_length_of_metrics) for same in by_id.values()]
+    return {one: [folder for folder in by_id[ids[one]] if folder != one] for one in best}
+
+
+def _length_of_metrics(folder: Path) -> int:
+    try:
+        return RunFolder(folder).metrics.stat().st_size
+    except OSError:
+        return 0
+
+
 def state_of(folder: Path, epoch: int | None, num_epochs: int | None) -> str:
     """Whether a run is running, killed, done or stopped, by its lock and how far it has come."""
     if is_held(folder):
@@ -50,9 +86,12 @@ def state_of(folder: Path, epoch: int | None, num_epochs: int | None) -> str:
 
 def summarise(folder: Path) -> RunSummary:
     """Look at one run; a damaged one has a `problem` and is not an error."""
-    description, problem = {}, ""
+    description, test, problem = {}, {}, ""
     try:
         description = read_run(folder)
+        mark = settings_mark(description["experiment"])
+        require_own_lines(RunFolder(folder).metrics, mark)
+        test = last_of_kind(RunFolder(folder).metrics, "test")
     except BadInput as found:
         problem = str(found)
     return RunSummary(
@@ -60,6 +99,7 @@ def summarise(folder: Path) -> RunSummary:
         description=description,
         problem=problem,
         last_metrics=last_record(RunFolder(folder).metrics),
+        last_test=test,
         checkpoint=newest_checkpoint(folder),
         holder=holder(folder),
     )

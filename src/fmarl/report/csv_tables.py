@@ -8,7 +8,7 @@ from typing import Any
 
 from fmarl.report.group_scores import GroupScores
 from fmarl.report.run_reader import COUNTS, Line, RecordedRun
-from fmarl.report.run_scores import baseline, found_in, measure_of
+from fmarl.report.run_scores import baseline, measure_of, score_of
 from fmarl.report.run_set import Group
 
 OF_EPOCHS = (
@@ -72,16 +72,16 @@ def _run_rows(label: str, run: RecordedRun) -> Iterable[dict[str, Any]]:
             "epoch": epoch,
             "update_count": line.get("update_count", 0),
             **{name: line.get(name) for name in OF_EPOCHS},
-            **_test_cells(tests.get(epoch), measure_of(run)),
+            **_test_cells(run, tests.get(epoch)),
             "baseline": _known(baseline(run)),
         }
 
 
-def _test_cells(test: Line | None, measure: str) -> dict[str, Any]:
+def _test_cells(run: RecordedRun, test: Line | None) -> dict[str, Any]:
     if test is None:
         return {"test": None, "test_reward": None, "test_epochs": None, "ended_early": None}
     return {
-        "test": _known(found_in(test, measure)),
+        "test": _known(score_of(run, test)),
         "test_reward": test.get("mean"),
         "test_epochs": len(test["crashed"]),
         "ended_early": sum(map(bool, test["crashed"])),

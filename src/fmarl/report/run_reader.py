@@ -15,8 +15,9 @@ from fmarl.federation.method import Method
 from fmarl.federation.method_file import completed, read_method
 from fmarl.federation.run_labels import flat_settings, group_of
 from fmarl.records.atomic_files import read_whole, reason
-from fmarl.records.jsonl import read_lines
+from fmarl.records.jsonl import read_lines, require_own_lines
 from fmarl.records.lock import is_held
+from fmarl.records.run_description import settings_mark
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.run_list import state_of
 from fmarl.records.strict_json import LARGEST_SEALED, Malformed, unseal
@@ -93,6 +94,7 @@ def read_recorded_run(folder: Path, name: str) -> RecordedRun:
     """Read a run's folder; `BadInput` if a part of it is damaged."""
     place, description = RunFolder(folder), read_run(folder)
     held = is_held(folder)  # first: a run that ends while it is read was running
+    require_own_lines(place.metrics, settings_mark(description["experiment"]))
     lines = read_lines(place.metrics).records
     for line in lines:
         _require_sound(line, place.metrics)

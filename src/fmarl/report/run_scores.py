@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fmarl.federation.method_theory import expected_overheads
+from fmarl.records.score import measure_in, score_in
 from fmarl.report.run_reader import COUNTS, Line, RecordedRun
 from fmarl.report.statistics import area_under_curve, end_of_curve, time_to_level
 from fmarl.theory import Problem, utility
-from fmarl.worlds.registry import FAMILIES, ROADS
 
 PRICES = Problem(smoothness=1.0, gradient_noise=0.0)
 """C1, C2, W1 and W2 of the paper; the constants of the loss play no part here."""
@@ -28,42 +28,28 @@ class LearningCurve(NamedTuple):
 
 def measure_of(run: RecordedRun) -> str:
     """What the tests of such a run measure."""
-    return measure_in(str(run.settings.get("world", "")))
+    return measure_in(_world(run))
 
 
-def measure_in(world: str) -> str:
-    """What the tests of runs in a world measure.
+def score_of(run: RecordedRun, test: Line) -> float:
+    """What a test of a run found; not a number if nothing."""
+    return score_in(test, _world(run))
 
-    On roads it is the normalised average speed. In games of others a step's reward says little
-    (in CartPole it is always 1), so there it is what an episode brings, mean over the agents.
 
-    >>> measure_in("merge"), measure_in("gym:CartPole-v1"), measure_in("toy-bumpy")
-    ('NAS', 'return', 'reward')
-    """
-    if world in ROADS:
-        return "NAS"
-    return "return" if world.partition(":")[0] in FAMILIES else "reward"
+def _world(run: RecordedRun) -> str:
+    return str(run.settings.get("world", ""))
 
 
 def learning_curve(run: RecordedRun) -> LearningCurve:
     """The tests that found a number."""
     sent = {line["epoch"]: line["bytes_sent"] for line in run.of_kind("epoch")}
-    measure = measure_of(run)
-    found = [(line["epoch"], found_in(line, measure)) for line in run.of_kind("test")]
+    found = [(line["epoch"], score_of(run, line)) for line in run.of_kind("test")]
     known = [(epoch, value) for epoch, value in found if not math.isnan(value)]
     return LearningCurve(
         np.array([epoch for epoch, _ in known], int),
         np.array([value for _, value in known], float),
         np.array([sent.get(epoch, 0) for epoch, _ in known], int),
     )
-
-
-def found_in(line: Line, measure: str) -> float:
-    """What a test found; not a number if nothing."""
-    if measure != "return":
-        return math.nan if line.get("mean") is None else float(line["mean"])
-    returns = [value for value in line.get("returns", []) if value is not None]
-    return float(np.mean(returns)) if returns else math.nan
 
 
 def final(run: RecordedRun) -> float:

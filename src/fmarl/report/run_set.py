@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from fmarl.errors import BadInput, require
 from fmarl.federation.run_labels import distinct_labels, label_of
-from fmarl.records.run_folder import UNSPEAKABLE, RunFolder
-from fmarl.records.run_list import list_runs
+from fmarl.records.run_folder import UNSPEAKABLE
+from fmarl.records.run_list import copies_of, runs_at
 from fmarl.report.run_reader import RecordedRun, read_recorded_run
 
 
@@ -89,8 +89,7 @@ def read_run_set(paths: Sequence[Path]) -> RunSet:
             runs.append(run)
         else:
             unused.append(Unused(name, f"no metrics yet ({run.state})"))
-    _refuse_copies(runs)
-    kept = _once_per_seed(runs, unused)
+    kept = _once_per_seed(_without_copies(runs, unused), unused)
     if not kept:
         raise BadInput(f"{unused[0].name}: {unused[0].why}. Nothing can be reported of it.")
     asked = ["."] if _holds_just(parent, folders) else names
@@ -101,25 +100,13 @@ def find_runs(paths: Sequence[Path]) -> list[Path]:
     """Folders of runs, in the order in which they were asked for; each may come only once."""
     found: list[Path] = []
     for path in paths:
-        inside = [folder.resolve() for folder in _runs_at(path)]
+        inside = [run.folder.resolve() for run in runs_at(path)]
         fix = "Name runs that fmarl train made, or results that fmarl reproduce made."
         require(bool(inside), f"{path} without runs", "a run, or a folder that holds runs", fix)
         twice = next((folder for folder in inside if folder in found), None)
         require(twice is None, f"{twice} twice", "every run once", "Leave one path out.")
         found += inside
     return found
-
-
-def _runs_at(path: Path) -> list[Path]:
-    """A run itself; else those in a folder, and in folders of it such as one per seed, by age."""
-    if RunFolder(path).description.exists():
-        return [path]
-    found = list_runs(path)
-    for child in sorted(path.iterdir()):
-        if child.is_dir() and not RunFolder(child).description.exists():
-            found += list_runs(child)
-    found.sort(key=lambda run: run.description.get("started", "~"))
-    return [run.folder for run in found]
 
 
 def _holds_just(parent: Path, folders: Sequence[Path]) -> bool:
@@ -130,13 +117,13 @@ def _holds_just(parent: Path, folders: Sequence[Path]) -> bool:
         return False
 
 
-def _refuse_copies(runs: Sequence[RecordedRun]) -> None:
+def _without_copies(runs: Sequence[RecordedRun], unused: list[Unused]) -> list[RecordedRun]:
     """A copy of a folder would count as another seed."""
-    seen: dict[str, str] = {}
-    for run in runs:
-        known = seen.setdefault(run.description["run_id"], run.name)
-        is_new = known == run.name
-        require(is_new, f"{known} and its copy {run.name}", "every run once", "Leave one out.")
+    names = {run.folder: run.name for run in runs}
+    found = copies_of({run.folder: run.description["run_id"] for run in runs})
+    for counted, copies in found.items():
+        unused += [Unused(names[copy], f"a copy of {names[counted]}") for copy in copies]
+    return [run for run in runs if run.folder in found]
 
 
 def _once_per_seed(runs: Sequence[RecordedRun], unused: list[Unused]) -> list[RecordedRun]:

@@ -86,7 +86,7 @@ class ReproductionQueue:
         for task in missing_tasks(self._study, self._parts, self._results, self._place):
             if task.key not in self._tasks and self._place.has_samples(task.experiment.samples):
                 self._tasks[task.key] = task
-                return QueuedRun(self._folder(task), task.name, task.experiment.num_epochs)
+                return QueuedRun(self._folder(task), task.name, task.experiment)
         return None
 
     def _folder(self, task: Task) -> Path:

@@ -10,7 +10,7 @@ bits.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ from fmarl.rollout.protocol import WorldMaker
 from fmarl.rollout.restarts import RestartPolicy
 from fmarl.rollout.seeds import derived_seed
 
+MOST_REPETITIONS = 10_000
+"""Epochs of a test; what is known of each is kept until its end."""
 PIECE_STEPS = 250
 """Steps asked for at once. An epoch is played in pieces so that its length is no matter for the
 patience of `RestartPolicy` and for the size of a message; 250 is the paper's slot."""
@@ -71,25 +73,35 @@ class Evaluator(Closeable):
         restarts: RestartPolicy = DEFAULT_RESTARTS,
     ) -> None:
         what, fix = f"repetitions = {repetitions}", "Use 5, as the paper does."
-        require(repetitions >= 1, what, "1 epoch or more", fix)
+        require(1 <= repetitions <= MOST_REPETITIONS, what, f"1 to {MOST_REPETITIONS}", fix)
         self._repetitions = repetitions
         self.pool = WorldPool([maker], run_seed=derived_seed(run_seed, "test"), restarts=restarts)
         """The world; `pool.events` says what went wrong in tests and was put right."""
 
-    def evaluate(self, policy: Policy, *, frames: bool = False) -> Evaluation:
-        """Play every epoch of the test with a policy; `frames` are kept of the first one."""
+    def evaluate(
+        self,
+        policy: Policy,
+        *,
+        frames: bool = False,
+        played: Callable[[int], None] = lambda epochs: None,
+    ) -> Evaluation:
+        """Play every epoch of the test with a policy; `frames` are kept of the first one.
+
+        `played` is told after each epoch how many there have been.
+        """
         [spec] = self.pool.specs
-        played = [
-            self._play(policy, epoch, frames=frames and epoch == 0)
-            for epoch in range(self._repetitions)
-        ]
-        epochs = [epoch_of(pieces) for pieces in played]
+        epochs, seen = [], None
+        for epoch in range(self._repetitions):
+            pieces = self._play(policy, epoch, frames=frames and epoch == 0)
+            seen = _frames_of(pieces) if frames and epoch == 0 else seen
+            epochs.append(epoch_of(pieces))
+            played(len(epochs))
         return Evaluation(
             rewards=[mean_reward(epoch, spec.epoch_steps) for epoch in epochs],
             steps=[len(epoch.reward) for epoch in epochs],
             crashed=[has_crashed(epoch, spec.epoch_steps) for epoch in epochs],
             returns=_means([first_returns(epoch) for epoch in epochs]).tolist(),
-            frames=_frames_of(played[0]) if frames else None,
+            frames=seen,
         )
 
     def close(self) -> None:

@@ -11,8 +11,8 @@ from fmarl.records.events import EventCode
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.run_list import state_of
+from fmarl.records.score import measure_in, score_in
 from fmarl.report.run_reader import recorded_method
-from fmarl.report.run_scores import found_in, measure_in
 
 LINES_AT_ONCE = 100
 """Lines in one message: a long run comes in parts, so that the page draws while it loads."""
@@ -136,7 +136,7 @@ class RunTail:
             self._epoch = line["epoch"]
             shown |= self._expected(line["update_count"])
         if line["kind"] == "test":
-            shown["mean"] = found_in(line, measure_in(self.settings.get("world", "")))
+            shown["mean"] = score_in(line, self.settings.get("world", ""))
         return shown
 
     def _expected(self, update_count: int) -> dict[str, Any]:

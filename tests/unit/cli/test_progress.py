@@ -1,5 +1,6 @@
 """What running training shows: rendered in memory, into pipes, and on a real pseudo-terminal."""
 
+import fcntl
 import io
 import json
 import math
@@ -11,7 +12,9 @@ import sys
 import termios
 import textwrap
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -86,9 +89,14 @@ def test_a_line_says_what_is_known_and_nothing_else():
         "FIRL τ=15  epoch 30/500  NAS 0.143 (train 0.120)  |∇F|² 2.1  sent 1.2 MB  about 3 min left"
     )
     alone = RunStatus(
-        name="", epoch=1, num_epochs=2, test_rewards=(math.nan,), gradient_norm=math.inf
+        name="",
+        epoch=1,
+        num_epochs=2,
+        measure="reward",
+        test_rewards=(math.nan,),
+        gradient_norm=math.inf,
     )
-    assert line(alone, measure="reward") == "epoch 1/2  reward –  sent 0 B"
+    assert line(alone) == "epoch 1/2  reward –  sent 0 B"
 
 
 @pytest.mark.parametrize(
@@ -327,3 +335,19 @@ def test_more_runs_than_lines_are_all_shown_at_the_end():
     final = seen[seen.rfind("tests") :]
     assert all(f"run {number} " in final for number in range(40))
     assert "more" not in final
+
+
+def test_a_reader_that_does_not_read_holds_nothing_up():
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    with (
+        ThreadPoolExecutor() as pool,
+        os.fdopen(reader) as read,
+        os.fdopen(writer, "w") as written,
+    ):
+        with ProgressDisplay(console=Console(file=written, width=140)) as progress:
+            for count in range(1000):
+                progress.update(replace(ROWS[0], test_rewards=(0.1,) * (count + 1)))
+            seen = pool.submit(read.readlines)
+        written.close()
+        assert len(seen.result()) == 1000

@@ -16,7 +16,7 @@ class Clock:
 
 def _tracker() -> tuple[StatusTracker, Clock]:
     clock = Clock()
-    return StatusTracker("brisk-otter", num_epochs=20, clock=clock), clock
+    return StatusTracker("brisk-otter", 20, "figure-eight", clock), clock
 
 
 def test_lines_become_the_status_of_the_run():
@@ -63,3 +63,10 @@ def test_a_run_that_is_over_is_not_waited_for():
     tracker.add_line({"kind": "epoch", "epoch": 2})
     tracker.end("done")
     assert (tracker.status.state, tracker.status.seconds_left) == ("done", None)
+
+
+def test_a_game_is_scored_by_what_an_episode_brings():
+    tracker = StatusTracker("brisk-otter", 20, "gym:CartPole-v1")
+    for epoch, found in ((0, 11.0), (10, 500.0)):
+        tracker.add_line({"kind": "test", "epoch": epoch, "mean": 1.0, "returns": [found, found]})
+    assert (tracker.status.measure, tracker.status.test_rewards) == ("return", (11.0, 500.0))

@@ -23,7 +23,7 @@ def test_a_list_says_how_far_each_run_is_and_who_is_at_it(tmp_path: Path):
     assert (first.folder.name, first.description) == ("busy", read_run(busy))
     assert (first.last_metrics, first.checkpoint) == ({"update_count": 5}, 4)
     assert first.holder.startswith("pid ") and not first.problem
-    assert second[2:] == ("", {}, None, "")
+    assert second[2:] == ("", {}, {}, None, "")
 
 
 def test_what_is_no_run_is_not_listed_and_a_damaged_one_says_why(tmp_path: Path):

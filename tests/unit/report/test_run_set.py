@@ -107,11 +107,14 @@ def test_a_run_that_is_named_twice_is_refused(tmp_path, again):
         find_runs([tmp_path / "firl", tmp_path / again])
 
 
-def test_a_copy_of_a_run_is_refused(tmp_path):
+def test_a_copy_of_a_run_counts_once_and_is_told(tmp_path):
     write_run(tmp_path / "a", road())
     shutil.copytree(tmp_path / "a", tmp_path / "b")
-    with pytest.raises(BadInput, match="a and its copy b"):
-        read_run_set([tmp_path])
+    with (tmp_path / "a" / "metrics.jsonl").open("rb+") as metrics:
+        metrics.truncate(metrics.seek(0, 2) // 2)
+    found = read_run_set([tmp_path])
+    assert [run.name for run in found.runs] == ["b"]  # which has come further
+    assert found.unused == [("a", "a copy of b")]
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):
