@@ -12,6 +12,7 @@ import numpy as np
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -56,7 +57,8 @@ def make_app(places: Sequence[Path], addresses: Sequence[str], token: str = "") 
         Route("/runs/{run}/frames/{epoch:int}", _frames),
     ]
     security = Middleware(SecurityMiddleware, addresses=addresses, token=token)
-    return Starlette(routes=routes, middleware=[security], lifespan=following)
+    smaller = Middleware(GZipMiddleware)  # all but the stream, which it knows to leave alone
+    return Starlette(routes=routes, middleware=[security, smaller], lifespan=following)
 
 
 async def _page(request: Request) -> Response:
