@@ -1,7 +1,9 @@
 """The road as a viewer sees it: vehicles stand where the record says, and obey the controls."""
 
+import itertools
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,6 +124,57 @@ HALVES_MOVED = f"(before) => [0, 1].every((number) => ({HALF})(number) !== befor
 
 def halves_of(viewer: Viewer) -> list[str]:
     return [viewer.page.evaluate(HALF, number) for number in (0, 1)]
+
+
+PLACE_LABELS = """async (wishes) =>
+  (await import("/static/road/labels.js")).placeLabels(wishes)"""
+
+
+def label(words: str, x: float, rank: int = 0) -> dict[str, Any]:
+    """A label that wants to be at x, above the road or below it."""
+    return {"words": words, "width": 7, "rank": rank, "spots": [[x, 0], [x, 30]]}
+
+
+def test_labels_of_close_vehicles_keep_apart(viewer: Viewer):
+    close = [label("1", 0), label("2", 5), label("3", 9), label("4", 40), label("5", 4, rank=1)]
+    placed = viewer.page.evaluate(PLACE_LABELS, close)
+    found = {one["words"]: (one["x"], one["y"]) for one in placed}
+    assert found["5"] == (4, 0)  # who brakes has its best place
+    assert found["1"] == (0, 30)  # beside it there is none
+    assert found["4"] == (40, 0)
+    assert found.keys() == {"1", "4", "5"} or found["3"] == (9, 0)
+    assert "2" not in found
+
+
+def test_numbers_on_the_merge_never_touch(other_worlds: Page, open_tab: OpenTab):
+    viewer = open_tab(other_worlds.address)
+    viewer.page.add_init_script(RECORD_NUMBERS)
+    viewer.open_run().look_at("merge")
+    viewer.pause()
+    for step in range(0, 100, 5):
+        viewer.scrub([0, 1, 2], 2, step)
+        viewer.wait_frames(2)
+        numbers = viewer.page.evaluate("() => window.drawnNumbers")
+        assert numbers
+        for (x, y, width), (other_x, other_y, other_width) in itertools.combinations(numbers, 2):
+            apart = (width + other_width) / 2 + 3
+            assert abs(x - other_x) >= apart or abs(y - other_y) >= 11
+
+
+RECORD_NUMBERS = """(() => {
+  const ours = CanvasRenderingContext2D.prototype;
+  const { clearRect, fillText } = ours;
+  window.drawnNumbers = [];
+  ours.clearRect = function (...given) {
+    if (this.canvas.id === "road") window.drawnNumbers = [];
+    return clearRect.apply(this, given);
+  };
+  ours.fillText = function (words, x, y) {
+    const isNumber = this.canvas.id === "road" && /^\\d+$/.test(words);
+    if (isNumber) window.drawnNumbers.push([x, y, this.measureText(words).width]);
+    return fillText.call(this, words, x, y);
+  };
+})()"""
 
 
 def test_the_merge_is_drawn_whole(other_worlds: Page, open_tab: OpenTab, recorded: Path):

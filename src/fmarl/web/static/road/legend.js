@@ -9,7 +9,6 @@ import { speedGradient } from "./speed_colours.js";
 /** Lengths of the scale's bar, in metres. */
 const BAR_METRES = [5, 10, 20, 50, 100, 200];
 const LONGEST_BAR = 110;
-const ROOM_FOR_KINDS = 480;
 
 /**
  * One line at the bottom: speeds on the left, the scale on the right.
@@ -25,8 +24,8 @@ export function drawLegend(painter, road, fit, width, height) {
   const bar = { x: 12, y: y - 4, width: 90, height: 8 };
   painter.box(bar, 4, { fill: speedGradient(painter.context, bar.x, bar.x + bar.width) });
   painter.text(`${road.speed_limit} m/s`, 108, y);
-  if (width > ROOM_FOR_KINDS) drawKinds(painter, 172, y);
-  drawScaleBar(painter, fit, width - 30, y);
+  const end = drawScaleBar(painter, fit, width - 30, y);
+  drawKinds(painter, 172, end - 16, y);
   drawNorth(painter, fit, width - 18, y);
 }
 
@@ -36,6 +35,7 @@ export function drawLegend(painter, road, fit, width, height) {
  * @param {Fit} fit
  * @param {number} right
  * @param {number} y
+ * @returns {number} Where it begins.
  */
 export function drawScaleBar(painter, fit, right, y) {
   const metres = BAR_METRES.findLast((length) => length * fit.scale < LONGEST_BAR) ?? BAR_METRES[0];
@@ -44,17 +44,20 @@ export function drawScaleBar(painter, fit, right, y) {
   painter.line([[left, y], [right, y]], style);
   for (const end of [left, right]) painter.line([[end, y - 3], [end, y + 3]], style);
   painter.text(`${metres} m`, left - 6, y, { align: "right" });
+  return left - 6 - painter.measure(`${metres} m`);
 }
 
 /**
- * Who is who: numbered and outlined learners, plain others.
+ * Who is who, if there is room: numbered and outlined learners, plain others.
  * @param {Painter} painter
  * @param {number} x
+ * @param {number} end
  * @param {number} y
  */
-function drawKinds(painter, x, y) {
+function drawKinds(painter, x, end, y) {
   const { palette } = painter;
   const next = x + 38 + painter.measure("learner");
+  if (next + 24 + painter.measure("driven by SUMO") > end) return;
   const car = { y: y - 4, width: 18, height: 8 };
   painter.box({ ...car, x }, 3, { stroke: palette.ink, width: 1.3 });
   painter.text("learner", x + 24, y);

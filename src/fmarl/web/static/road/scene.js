@@ -1,5 +1,6 @@
 /** Painting one road with its vehicles, to scale. */
 
+import { placeLabels } from "./labels.js";
 import { speedColour } from "./speed_colours.js";
 
 /** @import { Painter, Pixel, TextStyle } from "../core/painter.js" */
@@ -13,6 +14,8 @@ const LEAST_CAR_WIDTH = 2.6;
 /** From so many pixels per metre on there is room for arrows. */
 const ARROW_SCALE = 2;
 const METRES_BETWEEN_ARROWS = 12;
+/** Pixels by which a number moves away from its car if its place is taken. */
+const LABEL_STEP = 12;
 
 /**
  * The road without vehicles.
@@ -44,7 +47,7 @@ export function drawScene(painter, scene, road, fit) {
   for (const vehicle of learners) drawTrail(painter, vehicle, road, fit);
   for (const vehicle of [...others, ...learners]) drawCar(painter, vehicle, road, fit);
   if (scene.collided.length) drawCollision(painter, scene.collided, fit);
-  for (const vehicle of learners) drawNumber(painter, vehicle, road, fit);
+  drawNumbers(painter, learners, scene, road, fit);
 }
 
 /**
@@ -127,23 +130,41 @@ function drawBrakeLights(painter, length, width) {
 }
 
 /**
- * The agent's number beside the middle of its car.
+ * The agents' numbers beside their cars; where all is full, who brakes or collides has its own.
  * @param {Painter} painter
- * @param {Vehicle} vehicle
+ * @param {Vehicle[]} learners
+ * @param {Scene} scene
  * @param {Road} road
  * @param {Fit} fit
  */
-function drawNumber(painter, vehicle, road, fit) {
+function drawNumbers(painter, learners, scene, road, fit) {
+  /** @type {TextStyle} */
+  const type = { weight: 600, colour: painter.palette.ink, align: "center", halo: true };
+  const wishes = learners.map((vehicle) => {
+    const words = String(vehicle.agent);
+    const rank = 2 * Number(scene.collided.includes(vehicle)) + Number(vehicle.braked);
+    return { words, width: painter.measure(words, type), rank, spots: spots(vehicle, road, fit) };
+  });
+  for (const { words, x, y } of placeLabels(wishes)) painter.text(words, x, y, type);
+}
+
+/**
+ * Where a number may be: beside the middle of the car, on either side, near or a little further.
+ * @param {Vehicle} vehicle
+ * @param {Road} road
+ * @param {Fit} fit
+ * @returns {Pixel[]}
+ */
+function spots(vehicle, road, fit) {
   const angle = vehicle.heading + fit.angle;
   const [sin, cos] = [Math.sin(angle), Math.cos(angle)];
   const behind = (road.vehicle_metres / 2) * fit.scale;
-  const beside = (road.lane_metres / 2) * fit.scale + 8.5;
+  const near = (road.lane_metres / 2) * fit.scale + 8.5;
   const [front, side] = pixel(vehicle, fit);
-  const x = front - cos * behind - sin * beside;
-  const y = side + sin * behind - cos * beside;
-  /** @type {TextStyle} */
-  const type = { weight: 600, colour: painter.palette.ink, align: "center", halo: true };
-  painter.text(String(vehicle.agent), x, y, type);
+  return [near, -near, near + LABEL_STEP, -near - LABEL_STEP].map((beside) => [
+    front - cos * behind - sin * beside,
+    side + sin * behind - cos * beside,
+  ]);
 }
 
 /** @param {Painter} painter @param {Vehicle[]} given @param {Fit} fit */
