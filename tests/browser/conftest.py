@@ -108,3 +108,10 @@ def other_worlds(recorded: Path) -> Iterator[Page]:
     """A Merge, and a toy world without a road."""
     with served(recorded / "others") as page:
         yield page
+
+
+@pytest.fixture(scope="session")
+def many(recorded: Path) -> Iterator[Page]:
+    """So many runs that their list scrolls, of which hardly anything but the folder tells some."""
+    with served(recorded / "many") as page:
+        yield page

@@ -1,7 +1,10 @@
 """Real runs to look at, short but whole, and what their records say, read without the page."""
 
 import fcntl
+import json
 import os
+import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +18,9 @@ from fmarl.engine.run import train
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.frames import read_frames
 from fmarl.records.jsonl import read_lines
-from fmarl.records.run_folder import RunFolder
-from unit.engine.small_experiments import toy
+from fmarl.records.run_folder import RunFolder, read_run
+from fmarl.records.strict_json import seal
+from unit.engine.small_experiments import TOY, toy
 
 CONSENSUS = MethodConfig(method="consensus", graph="paper-13", sync_period=6)
 DECAY = MethodConfig(method="decay", local_updates="1-15")
@@ -24,6 +28,19 @@ DRAWN = MethodConfig(sync_period=3, local_updates="drawn:1-3", learning_rate=1e-
 SPEED_LIMIT = 20.0
 TESTED = [0, 2, 4, 6]
 """Epochs of the runs on the Figure Eight that can be replayed."""
+
+
+MANY: dict[str, dict[str, Any]] = {
+    "first": {},
+    "twice": {},
+    **{f"seeds/seed-{seed}": {"seed": seed} for seed in (1, 2, 3)},
+    "short": {"steps_per_update": 10},
+    "options": {"set": [option.replace("epoch_steps=40", "epoch_steps=20") for option in TOY]},
+    "elsewhere": {"world": "toy-quadratic"},
+    "elsewhere-with-a-name-that-is-longer-than-the-list-is-wide": {"world": "toy-quadratic"},
+}
+"""Runs by folder, and how their settings differ from those of the toy."""
+NUM_EVENTS = 80
 
 
 def on_figure_eight(together: MethodConfig, **changes: Any) -> Experiment:
@@ -54,6 +71,32 @@ def record_all(place: Path) -> None:
     train(on_figure_eight(DECAY), place / "eight" / "decay")
     train(merge(), place / "others" / "merge")
     train(toy(together=DRAWN), place / "others" / "toy")
+    make_many(place / "others" / "toy", place / "many")
+
+
+def make_many(toy_run: Path, place: Path) -> None:
+    """Nine runs by three settings, one of which is in two folders; the first has many events."""
+    for name, changes in MANY.items():
+        another_run(toy_run, place / name, **changes)
+    shutil.copytree(place / "first", place / "first-copy")
+    (place / "first" / "events.jsonl").write_text("".join(map(_event_line, range(NUM_EVENTS))))
+
+
+def _event_line(number: int) -> str:
+    """One of many events, a minute after the one before."""
+    time = f"2026-01-01T{10 + number // 60}:{number % 60:02}:00.000+00:00"
+    detail = f"number {number}, and what a process says at length when it is gone: signal 9"
+    return json.dumps({"time": time, "code": "WORLD_CRASHED", "detail": detail}) + "\n"
+
+
+def another_run(source: Path, target: Path, **changes: Any) -> Path:
+    """A run of its own that has recorded what another one did; settings may differ."""
+    shutil.copytree(source, target)
+    description = read_run(source)
+    experiment = {**description["experiment"], **changes}
+    facts = {**description, "run_id": uuid.uuid4().hex, "experiment": experiment}
+    RunFolder(target).description.write_bytes(seal(facts))
+    return target
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The page while things happen: runs train, die, are resumed, damaged or deleted; servers go."""
 
+import json
 import os
 import re
 import shutil
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from browser.recordings import DECAY, lines_of, mean_gradient_norm, on_figure_eight
+from browser.recordings import DECAY, another_run, lines_of, mean_gradient_norm, on_figure_eight
 from browser.viewer import OpenTab, Serve, Start, Viewer
+from e2e.page import Page
 from fmarl.engine.run import begin
 from unit.engine.small_experiments import toy
 
@@ -84,6 +86,22 @@ def test_the_page_tells_of_agents_that_were_lost(
     expect(events).to_contain_text("a lost an agent (agent 2, dead)")
 
 
+def test_a_failed_run_says_why(figure_eight: Page, open_tab: OpenTab):
+    why = "ValueError: 4 actions for 3 agents (my_world.py, line 12)"
+    facts = {"run": "a", "name": "a", "label": "FIRL", "world": "mine", "seed": 0, "group": "g"}
+    facts |= {"num_epochs": 9, "state": "failed", "failure": why, "problem": ""}
+    told = [("hello", {"event_kinds": {}}), ("run", facts)]
+    body = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in told)
+    viewer = open_tab(figure_eight.address)
+    stream = {"content_type": "text/event-stream", "body": body}
+    viewer.page.route("**/stream", lambda route: route.fulfill(**stream))
+    viewer.page.route("**/about", lambda route: route.abort("aborted"))
+    viewer.open()
+    expect(viewer.row("a")).to_contain_text("✖ failed 0/9")
+    expect(viewer.row("a")).to_contain_text(why)
+    expect(viewer.page.locator("#notice")).to_have_text(f"a failed: {why}")
+
+
 @pytest.mark.long
 def test_a_run_resumed_after_a_kill_shows_nothing_twice(
     tmp_path: Path, serve: Serve, start: Start, open_tab: OpenTab
@@ -106,7 +124,7 @@ def test_a_damaged_run_says_what_is_wrong_and_the_others_work(
     tmp_path: Path, recorded: Path, serve: Serve, open_tab: OpenTab
 ):
     for name in ("good", "unreadable", "torn"):
-        shutil.copytree(recorded / "others" / "toy", tmp_path / name)
+        another_run(recorded / "others" / "toy", tmp_path / name)
     os.truncate(tmp_path / "unreadable" / "run.json", 100)
     metrics = tmp_path / "torn" / "metrics.jsonl"
     metrics.write_bytes(metrics.read_bytes().replace(b'"kind":"test"', b'"kind":"te', 1))

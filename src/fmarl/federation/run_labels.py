@@ -80,8 +80,23 @@ def distinct_labels(all_settings: Sequence[Settings]) -> list[str]:
     >>> distinct_labels([{**firl, "world": "merge"}, {**firl, "world": "figure-eight"}])
     ['FIRL τ=15 merge', 'FIRL τ=15 figure-eight']
     """
+    plain = [label_of(settings) for settings in all_settings]
+    telling = telling_words(all_settings)
+    labels = [" ".join([label, *words]) for label, words in zip(plain, telling, strict=True)]
+    before = [labels[:index].count(label) for index, label in enumerate(labels)]
+    return [f"{label} #{n + 1}" if n else label for label, n in zip(labels, before, strict=True)]
+
+
+def telling_words(all_settings: Sequence[Settings]) -> list[list[str]]:
+    """For each, the settings that tell it from others of its label, with their values.
+
+    >>> firl = {"together": {"method": "periodic", "sync_period": 15}}
+    >>> telling_words([{**firl, "world": "merge"}, {**firl, "world": "figure-eight"}])
+    [['merge'], ['figure-eight']]
+    """
     labels = [label_of(settings) for settings in all_settings]
     flat = [flat_settings(settings) for settings in all_settings]
+    words: list[list[str]] = [[] for _ in labels]
     for label in dict.fromkeys(labels):
         same = [index for index, other in enumerate(labels) if other == label]
         telling = _telling([flat[index] for index in same])
@@ -89,9 +104,8 @@ def distinct_labels(all_settings: Sequence[Settings]) -> list[str]:
             parts = [
                 _numbered(SYMBOLS.get(name, f"{name}="), flat[index].get(name)) for name in telling
             ]
-            labels[index] = " ".join([label, *(part for part in parts if part)])
-    before = [labels[:index].count(label) for index, label in enumerate(labels)]
-    return [f"{label} #{n + 1}" if n else label for label, n in zip(labels, before, strict=True)]
+            words[index] = [part for part in parts if part]
+    return words
 
 
 def group_of(settings: Settings) -> str:

@@ -2,11 +2,15 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from fmarl.errors import require
-from fmarl.records.run_folder import DESCRIPTION, RunFolder
-from fmarl.web.tail import RunTail, ServerEvent
+from fmarl.errors import BadInput, require
+from fmarl.records.lock import is_held
+from fmarl.records.run_folder import DESCRIPTION, RunFolder, read_run
+from fmarl.web.run_differences import SAME, differences_of, short_names
+from fmarl.web.tail import RunTail, ServerEvent, size_of
 
 MOST_RUNS = 200
 """More would neither fit on the page nor be told apart there; the newest are shown."""
@@ -21,22 +25,60 @@ class RunRegistry:
     def __init__(self, places: Sequence[Path]) -> None:
         self._places = [place.absolute() for place in places]
         self.runs: dict[str, RunTail] = {}
+        self._ids: dict[Path, str] = {}
+        self._copies: dict[Path, list[Path]] = {}
+        """Folders of the same run as the one that is shown; a copy is not another seed."""
+        self._last_compared: dict[str, Any] = {}
 
     def poll(self) -> list[ServerEvent]:
         """What has happened since the last call: runs that came, went, and went on."""
-        gone = [name for name, run in self.runs.items() if not run.exists]
-        for name in gone:
-            del self.runs[name]
-        events = [ServerEvent("gone", {"run": name}) for name in gone]
-        self._add_found()
+        found = dict(pair for place in self._places for pair in _runs_in(place))
+        self._copies = self._find_copies(list(found))
+        events = self._drop_missing()
+        self._add_new({folder: found[folder] for folder in self._copies})
         for run in list(self.runs.values()):
             events += run.poll()
-        return events
+        return events + self._compare()
 
-    def _add_found(self) -> None:
+    def _find_copies(self, folders: Sequence[Path]) -> dict[Path, list[Path]]:
+        """By the folder that is shown of each run, the others that hold the same run."""
+        by_id: dict[str, list[Path]] = {}
+        for folder in folders:
+            by_id.setdefault(self._id_of(folder), []).append(folder)
+        copies = {}
+        for same in by_id.values():
+            best = self._best_of(same)
+            copies[best] = [folder for folder in same if folder != best]
+        return copies
+
+    def _best_of(self, same: Sequence[Path]) -> Path:
+        """Of copies of one run, the longest, then the oldest; one that is being trained stays."""
+        shown = [run.folder.path for run in self.runs.values() if run.folder.path in same]
+        if len(same) == 1 or (shown and is_held(shown[0])):
+            return [*shown, *same][0]
+        lengths = {folder: size_of(RunFolder(folder).metrics) for folder in same}
+        return max([*shown, *same], key=lambda folder: (lengths[folder], -_begun_at(folder)))
+
+    def _id_of(self, folder: Path) -> str:
+        """What its copies have in common with it; itself where that can not be read."""
+        if folder not in self._ids:
+            try:
+                self._ids[folder] = read_run(folder)["run_id"]
+            except BadInput:
+                return str(folder)
+        return self._ids[folder]
+
+    def _drop_missing(self) -> list[ServerEvent]:
+        """Runs that were deleted, or of which a longer copy is shown now."""
+        missing = [name for name, run in self.runs.items() if run.folder.path not in self._copies]
+        dropped = [self.runs.pop(name) for name in missing]
+        for run in dropped:
+            self._ids.pop(run.folder.path, None)
+        return [ServerEvent("copy" if run.exists else "gone", {"run": run.name}) for run in dropped]
+
+    def _add_new(self, found: dict[Path, str]) -> None:
         known = {run.folder.path for run in self.runs.values()}
-        found = dict(pair for place in self._places for pair in _runs_in(place))
-        new = sorted((folder for folder in found if folder not in known), key=_age_of)
+        new = sorted((folder for folder in found if folder not in known), key=_begun_at)
         room = max(MOST_RUNS - len(known), 0)
         for folder in new[len(new) - room :] if len(new) > room else new:
             name = self._unused_name(found[folder])
@@ -48,6 +90,24 @@ class RunRegistry:
         while free in self.runs:
             number, free = number + 1, f"{name}-{number}"
         return free
+
+    def _compare(self) -> list[ServerEvent]:
+        """What tells runs apart, and which of them have copies, if that has changed."""
+        folders = {name: run.folder.path for name, run in self.runs.items()}
+        known = {run.folder.path: run.settings for run in self.runs.values() if run.settings}
+        told = differences_of(known)
+        names = short_names([*folders.values(), *chain(*self._copies.values())])
+        compared = {
+            name: {
+                **told.get(folder, SAME)._asdict(),
+                "copies": [names[copy] for copy in self._copies[folder]],
+            }
+            for name, folder in folders.items()
+        }
+        if compared == self._last_compared:
+            return []
+        self._last_compared = compared
+        return [ServerEvent("compared", {"runs": compared})]
 
 
 def require_places(places: Sequence[Path]) -> None:
@@ -70,7 +130,7 @@ def _runs_in(place: Path) -> Iterator[tuple[Path, str]]:
             yield folder, UNSAFE.sub("_", ".".join(words)).strip(".") or "run"
 
 
-def _age_of(folder: Path) -> float:
+def _begun_at(folder: Path) -> float:
     try:
         return RunFolder(folder).description.stat().st_mtime
     except OSError:

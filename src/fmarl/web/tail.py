@@ -115,7 +115,7 @@ class RunTail:
 
     def _new_lines(self, *, cut_back: bool) -> list[ServerEvent]:
         """Lines of metrics. A resumed run has cut its file back: then all are told again."""
-        shorter = _size(self.folder.metrics) < self._metrics_end
+        shorter = size_of(self.folder.metrics) < self._metrics_end
         again = self._metrics_end > 0 and (shorter or cut_back)
         if again:
             self._start_over()
@@ -165,7 +165,8 @@ class RunTail:
         return [self._event("frames", epochs=epochs)]
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
+    """Bytes of a file; none if it can not be seen."""
     try:
         return path.stat().st_size
     except OSError:

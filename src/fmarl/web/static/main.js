@@ -2,6 +2,7 @@
 
 import { makeCurves } from "./charts/curves.js";
 import { makeGradient } from "./charts/gradient.js";
+import { makeAddress } from "./core/address.js";
 import { makeAnimation } from "./core/animation.js";
 import { makeApi } from "./core/api.js";
 import { makeFocus } from "./core/focus.js";
@@ -23,6 +24,7 @@ const theme = makeTheme(store);
 const api = makeApi(store);
 
 makeStatus(store);
+makeAddress(store);
 makeFocus(store, api);
 makePicker(store, theme);
 const graph = makeGraph(store, theme, reduced);

@@ -2,6 +2,7 @@
 
 import { byId, radios } from "../core/dom.js";
 import { bytes, isNumber, number, plural, tick } from "../core/format.js";
+import { methodName } from "../core/run_words.js";
 import { placeOfEpoch, spokenEpoch } from "../core/store.js";
 import { lineLook } from "../core/theme.js";
 import { makeChartPanel } from "./chart_panel.js";
@@ -70,22 +71,37 @@ function rewardName(run, measure) {
 }
 
 /**
- * Runs by group, each with the mean and the range over its seeds.
+ * Runs by group, each with the mean and the range over its seeds; one seed twice is one seed.
  * @param {Run[]} runs
  * @param {Measure} measure
  */
 export function groupRuns(runs, measure) {
   /** @type {Map<string, Omit<Group, "points">>} */
   const groups = new Map();
-  for (const run of runs) {
+  for (const run of oncePerSeed(runs)) {
     const points = pointsOf(run, measure);
     if (points.length === 0) continue;
-    const group = groups.get(run.info.group) ?? { runs: [], curves: [], label: run.info.label };
+    const group = groups.get(run.info.group) ?? { runs: [], curves: [], label: methodName(run) };
     group.runs.push(run);
     group.curves.push(points);
     groups.set(run.info.group, group);
   }
   return [...groups.values()].map((group) => ({ ...group, points: overSeeds(group.curves) }));
+}
+
+/**
+ * Of runs with the same settings and seed, which are equal, the one that came furthest.
+ * @param {Run[]} runs
+ */
+function oncePerSeed(runs) {
+  /** @type {Map<string, Run>} */
+  const best = new Map();
+  for (const run of runs) {
+    const key = `${run.info.group} ${run.info.seed}`;
+    const known = best.get(key);
+    if (!known || run.epochs.length > known.epochs.length) best.set(key, run);
+  }
+  return best.values();
 }
 
 /** @param {Run} run @param {Measure} measure @returns {Point[]} */
@@ -136,7 +152,7 @@ function asSeries(group, focus, palette) {
   return {
     ...lineLook(palette, group.runs[0].look),
     label: group.label,
-    width: group.runs.includes(focus) ? 2.6 : 1.6,
+    width: group.runs[0].info.group === focus.info.group ? 2.6 : 1.6,
     points: group.points,
   };
 }

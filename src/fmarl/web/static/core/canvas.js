@@ -1,7 +1,11 @@
 /** Canvases that are as sharp as the screen and as large as their place. */
 
 import { Painter } from "./painter.js";
+
 /** @import { Palette } from "./theme.js" */
+
+/** Paper is sharper than most screens: 288 dots per inch. */
+const PRINTED_DENSITY = 3;
 
 /**
  * Make a canvas as many pixels as its place on the screen has, and clear it.
@@ -11,7 +15,8 @@ import { Painter } from "./painter.js";
  */
 export function prepare(canvas, palette) {
   const { clientWidth: width, clientHeight: height } = canvas;
-  const density = window.devicePixelRatio || 1;
+  const isPrinted = document.documentElement.hasAttribute("data-printing");
+  const density = isPrinted ? PRINTED_DENSITY : window.devicePixelRatio || 1;
   const [across, down] = [Math.round(width * density), Math.round(height * density)];
   // Setting the size, even to what it was, throws the picture away: only if it changed.
   if (canvas.width !== across || canvas.height !== down) {

@@ -66,12 +66,13 @@ export function clock(seconds) {
 }
 
 /**
- * The time of day of an ISO date, here; what is no date is shown as it is.
+ * Day and time of an ISO date, here: 18 Nov 2026, 14:02:33. What is no date is shown as it is.
  * @param {string} text
  */
-export function timeOfDay(text) {
+export function dateAndTime(text) {
   const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? text : date.toLocaleTimeString("en-GB");
+  if (Number.isNaN(date.getTime())) return text;
+  return date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 }
 
 /**

@@ -1,4 +1,6 @@
-/** The keyboard: the same as the controls of the replay, from anywhere on the page. */
+/** The keyboard: the replay and the help, from anywhere on the page. The help lists all keys. */
+
+import { byId } from "./dom.js";
 
 /** @import { Store } from "./store.js" */
 /** @import { Replay } from "../road/replay.js" */
@@ -14,8 +16,9 @@ const OWN_LETTERS = "input[type=search], input[type=text], textarea, select";
  */
 export function makeKeys(store, replay) {
   const { view } = store.state;
+  const help = byId("help");
   /** @type {Record<string, (event: KeyboardEvent) => void>} */
-  const actions = {
+  const replayKeys = {
     " ": () => replay.play(!view.playing),
     ArrowLeft: (event) => (event.shiftKey ? replay.epochBy(-1) : replay.stepBy(-1)),
     ArrowRight: (event) => (event.shiftKey ? replay.epochBy(1) : replay.stepBy(1)),
@@ -25,9 +28,11 @@ export function makeKeys(store, replay) {
   };
 
   document.addEventListener("keydown", (event) => {
-    const action = actions[event.key];
+    const replayed = store.focused?.about?.road ? replayKeys[event.key] : undefined;
+    // As by its button, where it then is; the browser gives the focus back to where it was.
+    const action = event.key === "?" ? () => help.click() : replayed;
     const busy = event.ctrlKey || event.altKey || event.metaKey;
-    if (!action || busy || hasOwnMeaning(event) || !store.focused?.about?.road) return;
+    if (!action || busy || hasOwnMeaning(event)) return;
     event.preventDefault();
     action(event);
   });

@@ -47,6 +47,13 @@ import { isNumber } from "./format.js";
  * @property {string} group
  * @property {string} state
  * @property {string} problem
+ * @property {string} [failure] Why it failed, in one line.
+ *
+ * @typedef {object} Compared What tells a run from the others, as `web/run_registry.py` sends it.
+ * @property {string} world Empty if all are of one world.
+ * @property {string[]} settings Those in which runs of its label differ.
+ * @property {string} folder Empty if all else tells it apart.
+ * @property {string[]} copies Other folders that hold this same run.
  *
  * @typedef {object} Method How agents learn together, as `web/run_facts.py` has it.
  * @property {number} sync_period
@@ -79,6 +86,7 @@ import { isNumber } from "./format.js";
  * @typedef {object} Run
  * @property {string} id
  * @property {RunInfo} info The newest `run` event.
+ * @property {Compared} compared The newest of it.
  * @property {Line | null} start
  * @property {Line | null} baseline
  * @property {Line[]} epochs By epoch.
@@ -143,6 +151,8 @@ export function createStore() {
       if (changed.size === 0) requestAnimationFrame(tellAll);
       for (const topic of topics) changed.add(topic);
     },
+    /** Tell at once of what has changed: a printer does not wait for the next frame. */
+    flush: tellAll,
     /** @param {Partial<typeof state.view>} changes @param {Topic} [topic] */
     look(changes, topic = "view") {
       Object.assign(state.view, changes);

@@ -2,15 +2,15 @@
 
 import { insertByEpoch } from "./store.js";
 
-/** @import { EventKinds, Line, Run, RunEvent, RunInfo, Store, Topic } from "./store.js" */
+/** @import { Compared, EventKinds, Line, Run, RunEvent, RunInfo, Store, Topic } from "./store.js" */
 
 /** Tries in a row after which the page says that the server has ended. It goes on trying. */
 const TRIES = 3;
 const PAUSE_MS = 3000;
 /** A server that starts anew has told of every run after so long. */
 const ROLL_CALL_MS = 5000;
-/** Events that are kept of a run. */
-const MOST_EVENTS = 50;
+/** Events that are kept of a run: all, unless a run went wrong for days. */
+const MOST_EVENTS = 5000;
 
 /**
  * What each event about a known run changes, and how.
@@ -51,6 +51,8 @@ export function listen(store) {
     };
     source.addEventListener("hello", ({ data }) => startAnew(store, JSON.parse(data)));
     source.addEventListener("run", ({ data }) => takeRun(store, JSON.parse(data)));
+    source.addEventListener("compared", ({ data }) => takeCompared(store, JSON.parse(data)));
+    source.addEventListener("copy", ({ data }) => dropCopy(store, JSON.parse(data)));
     for (const [name, [topic, take]] of Object.entries(EVENTS)) {
       source.addEventListener(name, (event) => {
         const data = JSON.parse(event.data);
@@ -89,10 +91,26 @@ function takeRun(store, info) {
   store.touch("runs");
 }
 
+/** @param {Store} store @param {{runs: Record<string, Compared>}} given */
+function takeCompared(store, given) {
+  for (const [id, compared] of Object.entries(given.runs)) {
+    const run = store.state.runs.get(id);
+    if (run) run.compared = compared;
+  }
+  store.touch("runs");
+}
+
+/** The same run is shown from another folder from now on. @param {Store} store @param {any} data */
+function dropCopy(store, data) {
+  store.state.runs.delete(data.run);
+  store.touch("runs");
+}
+
 /** @param {RunInfo} info @param {number} look @returns {Run} */
 function newRun(info, look) {
+  const compared = { world: "", settings: [], folder: "", copies: [] };
   const nothing = { ...noLines(), events: [], frames: [], about: null, gone: false };
-  return { id: info.run, info, look, ...nothing };
+  return { id: info.run, info, compared, look, ...nothing };
 }
 
 /** @returns {Pick<Run, "start" | "baseline" | "epochs" | "tests">} */

@@ -43,6 +43,15 @@ export function makeTheme(store) {
     store.touch("theme");
   }
 
+  /** Paper is white: what is painted is painted again in light colours, at its size on paper. */
+  function print(/** @type {boolean} */ isPrinting) {
+    root.toggleAttribute("data-printing", isPrinting);
+    apply(null);
+    store.flush();
+  }
+
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
   button.addEventListener("click", () => {
     const choice = isDark() ? "light" : "dark";
     memory()?.setItem(KEPT_AS, choice);
@@ -73,7 +82,9 @@ export function dashBackground(look) {
     end += length;
     return `${i % 2 ? "transparent" : "var(--look)"} ${end - length}px ${end}px`;
   });
-  return stops.length ? `repeating-linear-gradient(90deg, ${stops.join(", ")})` : "var(--look)";
+  // A tile and no repeating gradient: printers leave those out.
+  const tile = `linear-gradient(90deg, ${stops.join(", ")}) 0 0 / ${end}px 100%`;
+  return stops.length ? tile : "var(--look)";
 }
 
 /** @param {number} look */

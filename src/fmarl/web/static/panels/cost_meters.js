@@ -2,6 +2,7 @@
 
 import { byId, element } from "../core/dom.js";
 import { bytes, count, isNumber, number, tick } from "../core/format.js";
+import { methodName } from "../core/run_words.js";
 import { placeOfEpoch, spokenEpoch } from "../core/store.js";
 import { lineLook } from "../core/theme.js";
 
@@ -57,7 +58,7 @@ function lineOf(run, view) {
 function totals({ run, line }, isNamed, palette) {
   const part = element("dl", "total");
   if (isNamed) {
-    const name = element("p", "whose", `seed ${run.info.seed} · ${run.info.label}`);
+    const name = element("p", "whose", `seed ${run.info.seed} · ${methodName(run)}`);
     name.style.setProperty("--look", lineLook(palette, run.look).colour);
     part.append(name);
   }

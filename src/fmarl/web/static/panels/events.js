@@ -1,15 +1,17 @@
 /** What went wrong, or was put right: the newest first. */
 
-import { byId, element } from "../core/dom.js";
-import { timeOfDay } from "../core/format.js";
+import { byId, element, setText } from "../core/dom.js";
+import { dateAndTime, plural } from "../core/format.js";
 
 /** @import { EventKinds, Run, RunEvent, Store } from "../core/store.js" */
 
-const MOST_SHOWN = 12;
+/** More than anybody reads, and no more than a browser lays out at once. */
+const MOST_SHOWN = 1000;
 
 /** @param {Store} store */
 export function makeEvents(store) {
   const [panel, list] = [byId("events"), byId("events-list")];
+  const count = byId("events-count");
   const { state } = store;
 
   /**
@@ -26,15 +28,20 @@ export function makeEvents(store) {
     );
     all.sort((one, other) => (one.event.time < other.event.time ? 1 : -1));
     panel.hidden = all.length === 0;
-    list.replaceChildren(...all.slice(0, MOST_SHOWN).map(item));
+    setText(count, all.length > 1 ? String(all.length) : "");
+    const left = all.length - MOST_SHOWN;
+    const rest = `${plural(left, "older event")} in the runs’ events.jsonl`;
+    const more = left > 0 ? [element("li", "", rest)] : [];
+    list.replaceChildren(...all.slice(0, MOST_SHOWN).map(item), ...more);
   }
 
   /** @param {{run: Run, event: RunEvent}} given */
   function item({ run, event }) {
     const made = element("li");
-    const time = element("time", "", timeOfDay(event.time));
+    const time = element("time", "", dateAndTime(event.time));
     time.dateTime = event.time;
-    made.append(time, ` ${run.info.name} ${eventWords(event, state.eventKinds)}`);
+    const words = `${run.info.name} ${eventWords(event, state.eventKinds)}`;
+    made.append(time, " ", element("span", "", words));
     return made;
   }
 

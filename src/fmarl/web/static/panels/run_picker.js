@@ -2,6 +2,7 @@
 
 import { byId, element, setText } from "../core/dom.js";
 import { plural } from "../core/format.js";
+import { canCompare, copyWords, differenceWords, stateOf } from "../core/run_words.js";
 import { dashBackground, lineLook } from "../core/theme.js";
 
 /** @import { Run, Store, View } from "../core/store.js" */
@@ -16,6 +17,7 @@ const ICONS = {
   done: "✓",
   stopped: "‖",
   killed: "✕",
+  failed: "✖",
   damaged: "!",
   gone: "∅",
 };
@@ -34,6 +36,7 @@ export function makePicker(store, theme) {
   let revealed = null;
 
   function draw() {
+    for (const [id, { item }] of rows) if (!state.runs.has(id)) item.remove();
     for (const run of state.runs.values()) {
       const row = rows.get(run.id) ?? addRow(run);
       showRow(row, run, { view: state.view, focused: store.focused }, theme.palette);
@@ -112,14 +115,10 @@ export function makePicker(store, theme) {
  */
 export function matches(run, wanted) {
   const { label, name, world, algorithm, method, seed } = run.info;
-  const text = [label, name, world, algorithm, method, `seed ${seed}`, stateOf(run)].join(" ");
+  const told = [differenceWords(run), ...run.compared.copies, `seed ${seed}`, stateOf(run)];
+  const text = [label, name, world, algorithm, method, ...told].join(" ");
   const words = wanted.toLowerCase().split(/\s+/);
   return words.every((word) => text.toLowerCase().includes(word));
-}
-
-/** @param {Run} run */
-function stateOf(run) {
-  return run.gone ? "gone" : run.info.state;
 }
 
 /** @param {Run} run */
@@ -130,8 +129,10 @@ function makeRow(run) {
   const spans = {
     sample: element("span", "sample"),
     label: element("span", "label"),
+    difference: element("span", "difference"),
     state: element("span", "state"),
     seed: element("span", "seed"),
+    note: element("span", "note"),
     progress: element("span", "progress"),
   };
   shown.type = "checkbox";
@@ -150,12 +151,15 @@ function makeRow(run) {
  */
 function showRow(row, run, { view, focused }, palette) {
   const { info } = run;
-  const name = `${info.label}, seed ${info.seed}`;
+  const difference = differenceWords(run);
+  const name = [info.label, difference, `seed ${info.seed}`].filter(Boolean).join(", ");
   const state = stateOf(run);
   const epoch = run.epochs.at(-1)?.epoch ?? 0;
   const isFocus = view.focus === run.id;
   const isPinned = view.pinned === run.id;
   setText(row.label, info.label);
+  setText(row.difference, difference);
+  setText(row.note, [info.failure, copyWords(run)].filter(Boolean).join(" "));
   setText(row.seed, `seed ${info.seed}`);
   setText(row.state, `${ICONS[state] ?? "·"} ${state} ${epoch}/${info.num_epochs}`);
   row.state.dataset.state = state;
@@ -166,16 +170,12 @@ function showRow(row, run, { view, focused }, palette) {
   label(row.shown, `Draw the curve of ${name}`);
   row.focus.setAttribute("aria-pressed", String(isFocus));
   const progress = `epoch ${epoch} of ${info.num_epochs}`;
-  row.focus.setAttribute("aria-label", `Look at ${name}: ${state}, ${progress}`);
+  const said = `Look at ${name}: ${state}, ${progress}`;
+  row.focus.setAttribute("aria-label", [said, row.note.textContent].filter(Boolean).join(". "));
   row.focus.title = `${info.name} · ${info.world} · ${info.algorithm}`;
   row.pin.setAttribute("aria-pressed", String(isPinned));
   row.pin.disabled = !isPinned && !canCompare(run, focused);
   label(row.pin, isPinned ? `Stop comparing with ${name}` : `Compare with ${name}`);
-}
-
-/** Two runs of one world, on the same clock. @param {Run} run @param {Run | null} focused */
-function canCompare(run, focused) {
-  return focused !== null && run !== focused && run.info.world === focused.info.world;
 }
 
 /** @param {HTMLElement} control @param {string} words */

@@ -20,7 +20,7 @@ export function makeStatus(store) {
     if (run?.about) hadRoad = Boolean(run.about.road);
     document.body.dataset.road = String(hadRoad);
     document.body.dataset.pinned = String(Boolean(store.pinned));
-    document.body.dataset.empty = String(!run || (run.info.state === "damaged" && !run.start));
+    document.body.dataset.empty = String(!run || hasNothing(run));
   }
 
   draw();
@@ -43,8 +43,14 @@ export function noticeOf(run, connection) {
   }
   if (run.gone) return `The folder of ${run.info.name} was deleted. What you see was read before.`;
   if (run.info.problem) return run.info.problem;
+  if (run.info.state === "failed") return `${run.info.name} failed: ${run.info.failure}`;
   if (!run.start) return `${run.info.name} is starting: the world is made and the update compiled.`;
   return "";
+}
+
+/** It can not be read, or failed before there was anything. @param {Run} run */
+function hasNothing({ info, start }) {
+  return !start && ["damaged", "failed"].includes(info.state);
 }
 
 /** @param {Run} run */

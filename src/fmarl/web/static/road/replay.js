@@ -128,6 +128,7 @@ export function makeReplay(store, api, reduced, restarted) {
     const epoch = epochFor(recorded, view.epoch);
     const seconds = store.focused?.about?.road?.step_seconds ?? 0;
     const steps = lastStep();
+    if (view.step > steps && framesOf(store.focused)) goToStep(steps);
     setRange(epochSlider, recorded.indexOf(epoch ?? -1), recorded.length - 1, epochWords(epoch));
     setRange(stepSlider, Math.min(view.step, steps), steps, `step ${view.step}`);
     setText(epochText, epoch === null ? "–" : String(epoch));

@@ -4,6 +4,7 @@ import { contextOf, describe, prepare } from "../core/canvas.js";
 import { byId } from "../core/dom.js";
 import { fixed, plural } from "../core/format.js";
 import { Painter } from "../core/painter.js";
+import { methodName } from "../core/run_words.js";
 import { segments } from "./lanes.js";
 import { drawLegend } from "./legend.js";
 import { epochFor } from "./replay.js";
@@ -123,7 +124,7 @@ function bestBoxes(tiles, width, height) {
 
 /** @param {Tile} tile */
 function words({ run, scene, epoch, step }) {
-  const { label } = run.info;
+  const label = methodName(run);
   if (!scene) return `${label}: no vehicles yet`;
   const seen = `${plural(scene.vehicles.length, "vehicle")}, NAS ${fixed(scene.averageSpeed, 2)}`;
   const crash = scene.collided.length ? ", collision" : "";

@@ -2,6 +2,7 @@
 
 import { extent } from "../charts/scale.js";
 import { clock, fixed, plural } from "../core/format.js";
+import { methodName } from "../core/run_words.js";
 import { lineLook } from "../core/theme.js";
 import { fitRoad, joinOf, segments, windowOn } from "./lanes.js";
 import { drawScaleBar } from "./legend.js";
@@ -183,7 +184,7 @@ function drawHead(painter, tile, { x, y, width }) {
   painter.line([[x, y + 9], [x + 24, y + 9]], { stroke: colour, width: 3, dash });
   const room = width - 12 - Math.max(50, painter.measure(figure, large));
   const label = { size: 13, weight: 600, colour: ink, room: room - 31 };
-  painter.text(tile.run.info.label, x + 31, y + 9, label);
+  painter.text(methodName(tile.run), x + 31, y + 9, label);
   const { long, short } = headWords(tile);
   const fits = painter.measure(long, { size: 11.5 }) <= room;
   painter.text(fits ? long : short, x, y + 27, { size: 11.5, room });
