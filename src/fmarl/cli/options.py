@@ -36,10 +36,11 @@ def parse_options(word: str, home: str, options: Sequence[str]) -> "Command":
 
 
 def _mistake(panel: str, options: Sequence[str]) -> str:
-    """What tyro's panel says, in our words; its frame and the help on options are left out."""
-    lines = [line.strip("│╭╮╰╯ ") for line in panel.splitlines()[1:-1]]
+    """What tyro says in its panel, in our words; frame (ASCII or not) and help are left out."""
+    lines = [line.strip("│╭╮╰╯|+ ") for line in panel.splitlines()[1:-1]]
     text = "\n".join(lines)
-    first, *sections = [" ".join(part.split()) for part in re.split(r"─{3,}", text)]
+    parts = [" ".join(part.split()) for part in re.split(r"[─-]{3,}", text)]
+    first, *sections = [part.removeprefix("Error parsing experiment.") for part in parts if part]
     if first.startswith("Unrecognized options: "):
         return _unknown(first.removeprefix("Unrecognized options: "), sections)
     if match := re.match(r"Error parsing (--[\w.-]+):", first):
