@@ -1,8 +1,10 @@
-"""Your own PettingZoo environment, trained federated: drones that should meet at one height."""
+"""Your own PettingZoo environment, trained federated: drones that should meet at one height.
 
-import os
+From the command line, in this folder:
+fmarl train own_pettingzoo:Drones --set epoch_steps=50 --steps-per-update 50
+"""
+
 import tempfile
-from pathlib import Path
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -47,13 +49,9 @@ class Drones(ParallelEnv):
         return dict(zip(self.possible_agents, rows.astype(np.float32), strict=True))
 
 
-parallel_env = Drones
-
 if __name__ == "__main__":
-    # Workers import this file by its name, so its folder must be on their path.
-    os.environ["PYTHONPATH"] = str(Path(__file__).parent)
     experiment = fmarl.Experiment(
-        world="pettingzoo:own_pettingzoo",
+        world="own_pettingzoo:Drones",
         set=("epoch_steps=50",),
         together=fmarl.MethodConfig(method="periodic", sync_period=5, learning_rate=1e-3),
         num_epochs=80,

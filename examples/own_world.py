@@ -1,7 +1,15 @@
-"""A world of your own: two agents that should agree on a number, checked like all others."""
+"""A world of your own: two agents that should agree on a number, checked like all others.
+
+From the command line, in this folder:
+fmarl train own_world:Agreement --set epoch_steps=40 --steps-per-update 20
+A class or function that gives a Gymnasium or PettingZoo environment is named in the same way.
+"""
+
+import tempfile
 
 import numpy as np
 
+import fmarl
 from fmarl.errors import BadInput
 from fmarl.worlds import Step, WorldSpec
 from fmarl.worlds.check import check_world
@@ -11,9 +19,14 @@ from fmarl.worlds.spaces import check_action
 class Agreement:
     """Each agent sees the other's last number; both earn more the closer they are."""
 
-    spec = WorldSpec(
-        name="agreement", num_agents=2, observation_size=1, num_actions=1, epoch_steps=20
-    )
+    def __init__(self, epoch_steps: int = 20) -> None:
+        self.spec = WorldSpec(
+            name="own_world:Agreement",
+            num_agents=2,
+            observation_size=1,
+            num_actions=1,
+            epoch_steps=epoch_steps,
+        )
 
     def reset(self, seed: int) -> np.ndarray:
         """Start from two numbers drawn at random."""
@@ -49,3 +62,9 @@ class Agreement:
 if __name__ == "__main__":
     check_world(Agreement)
     print("the world keeps all its promises")
+    experiment = fmarl.Experiment(
+        world="own_world:Agreement", set=("epoch_steps=40",), num_epochs=3, steps_per_update=20
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        run = fmarl.train(experiment, f"{folder}/run")
+    print(f"{run.update_count} updates, parameters {run.digest[:12]}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fmarl.algorithms.agent_config import AgentConfig
+    from fmarl.algorithms.algorithm import Algorithm
     from fmarl.algorithms.ppo import PPOConfig
     from fmarl.algorithms.tac import TACConfig
     from fmarl.algorithms.trpo import TRPOConfig
@@ -17,19 +18,22 @@ if TYPE_CHECKING:
     from fmarl.engine.run import Run, resume, train
     from fmarl.federation.make_method import make_method
     from fmarl.federation.method import Method
-    from fmarl.federation.recipes import MethodConfig
+    from fmarl.federation.recipes import MethodConfig, Recipe, Team
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AgentConfig": "fmarl.algorithms.agent_config",
+    "Algorithm": "fmarl.algorithms.algorithm",
     "Experiment": "fmarl.engine.experiment",
     "Method": "fmarl.federation.method",
     "MethodConfig": "fmarl.federation.recipes",
     "PPOConfig": "fmarl.algorithms.ppo",
+    "Recipe": "fmarl.federation.recipes",
     "Run": "fmarl.engine.run",
     "TACConfig": "fmarl.algorithms.tac",
     "TRPOConfig": "fmarl.algorithms.trpo",
+    "Team": "fmarl.federation.recipes",
     "make_method": "fmarl.federation.make_method",
     "resume": "fmarl.engine.run",
     "train": "fmarl.engine.run",
@@ -38,13 +42,16 @@ _HOMES = {
 
 __all__ = [
     "AgentConfig",
+    "Algorithm",
     "Experiment",
     "Method",
     "MethodConfig",
     "PPOConfig",
+    "Recipe",
     "Run",
     "TACConfig",
     "TRPOConfig",
+    "Team",
     "make_method",
     "resume",
     "train",

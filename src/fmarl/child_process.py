@@ -9,6 +9,7 @@ closes, the child and all that it has started are killed.
 """
 
 import fcntl
+import json
 import os
 import select
 import signal
@@ -23,6 +24,23 @@ from pathlib import Path
 from typing import IO, Any
 
 Stream = int | IO[Any] | None
+
+SEARCH_PATH = "FMARL_SEARCH_PATH"
+"""Variable of the environment that tells a child where its parent looks for modules."""
+
+
+def search_path() -> list[str]:
+    """Where the user's own modules are looked for: the current folder, then Python's path.
+
+    A child looks where its parent would, whose script may lie elsewhere.
+    """
+    if told := os.environ.get(SEARCH_PATH):
+        return json.loads(told)
+    try:
+        here = [os.getcwd()]
+    except FileNotFoundError:  # it was deleted
+        here = []
+    return [*here, *(folder for folder in sys.path if os.path.isabs(folder))]
 
 
 class ChildProcess:
@@ -44,7 +62,7 @@ class ChildProcess:
             self.process = subprocess.Popen(
                 [sys.executable, *python_flags, "-m", module, str(lifeline), *words],
                 pass_fds=(lifeline, *pass_fds),
-                env=None if environment is None else {**os.environ, **environment},
+                env={**os.environ, SEARCH_PATH: json.dumps(search_path()), **(environment or {})},
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,

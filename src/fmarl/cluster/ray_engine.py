@@ -19,12 +19,12 @@ from fmarl.cluster.connect import ClusterHead, joined
 from fmarl.cluster.inbox import AttemptId
 from fmarl.cluster.membership import AttemptFailed, Membership, Reference, Role
 from fmarl.cluster.period import Attempt, AttemptContext, PeriodResult
-from fmarl.cluster.run_context import RunContext, own_code
+from fmarl.cluster.run_context import context_of
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.cluster.state import AggregationResult, CommittedState
 from fmarl.engine.compiled import keep_compiled_programs, learning_keys, make_program
 from fmarl.engine.engine import EngineState, Needs, Schedule, SlotResult
-from fmarl.engine.experiment import Experiment, describe_experiment
+from fmarl.engine.experiment import Experiment
 from fmarl.records.events import EventCode
 from fmarl.rollout.batch import Snapshot
 
@@ -34,7 +34,7 @@ class RayEngine:
 
     def __init__(self, experiment: Experiment, run_id: str, settings: ClusterSettings) -> None:
         self._experiment, self._settings = experiment, settings
-        context = RunContext(run_id, describe_experiment(experiment), None, own_code())
+        context = context_of(experiment, run_id)
         with ExitStack() as opening:
             opening.enter_context(joined(settings.address))
             self._head = ClusterHead()

@@ -1,11 +1,15 @@
 """What every actor of a run is told when it starts, and the check that it runs the same code."""
 
+import json
 import os
 import socket
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from fmarl.child_process import SEARCH_PATH, search_path
 from fmarl.cluster.hosts import versions_here
-from fmarl.engine.experiment import Experiment
+from fmarl.engine.experiment import Experiment, describe_experiment
+from fmarl.engine.plugin_sources import changed_plugins, describe_plugins
 from fmarl.errors import BadInput
 from fmarl.settings_io import from_plain
 from fmarl.worlds.world import WorldSpec
@@ -24,6 +28,10 @@ class RunContext(NamedTuple):
     """Shapes of one world; None for the worlds, which know it first."""
     code: dict[str, str]
     """`own_code` of the driver."""
+    plugins: Sequence[dict[str, str]] = ()
+    """`describe_plugins` of the driver."""
+    search_path: Sequence[str] = ()
+    """Where the driver looks for the user's own code, which must be there on every host."""
 
     def load_experiment(self) -> Experiment:
         """The experiment; `BadInput` if this process runs other code than the driver."""
@@ -35,7 +43,19 @@ class RunContext(NamedTuple):
                     "run is conducted: its bits would differ. Install the same versions on every "
                     "host."
                 )
-        return from_plain(Experiment, self.experiment, "experiment")
+        if self.plugins:
+            os.environ[SEARCH_PATH] = json.dumps(self.search_path)
+        experiment = from_plain(Experiment, self.experiment, "experiment")
+        for line in changed_plugins(experiment, {"plugins": self.plugins}):
+            raise BadInput(f"on {socket.gethostname()}, {line}. Copy the same file to every host.")
+        return experiment
+
+
+def context_of(experiment: Experiment, run_id: str) -> RunContext:
+    """What the driver tells; the world's shapes are not known yet."""
+    settings = describe_experiment(experiment)
+    plugins = describe_plugins(experiment)
+    return RunContext(run_id, settings, None, own_code(), plugins, search_path())
 
 
 class Location(NamedTuple):

@@ -4,34 +4,34 @@ The command line is made from it, `run.json` holds it, and two runs of equal exp
 the same bits. Nothing is looked up elsewhere, and nothing is filled in later.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from functools import cache
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
 import tyro
 
 from fmarl.algorithms.agent_config import AgentConfig
 from fmarl.algorithms.algorithm import Algorithm
-from fmarl.algorithms.ppo import PPOConfig, make_ppo
-from fmarl.algorithms.tac import TACConfig, make_tac
-from fmarl.algorithms.trpo import TRPOConfig, make_trpo
+from fmarl.algorithms.ppo import PPOConfig
+from fmarl.algorithms.registry import ALGORITHMS, make_algorithm, own_config, require_algorithm
+from fmarl.algorithms.tac import TACConfig
+from fmarl.algorithms.trpo import TRPOConfig
 from fmarl.errors import BadInput, require
 from fmarl.federation.method import Method
-from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
+from fmarl.federation.method_file import method_from_text, method_to_text
+from fmarl.federation.recipes import (
+    MethodConfig,
+    make_from_config,
+    require_agents,
+    require_method,
+)
 from fmarl.rollout.protocol import WorldMaker
 from fmarl.rollout.seeds import MAX_RUN_SEED, derived_seed
 from fmarl.settings_io import parse_changes, to_plain
 from fmarl.worlds.world import WorldSpec
 
-ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
-    "ppo": make_ppo,
-    "trpo": make_trpo,
-    "tac": make_tac,
-}
-"""From the word of the command line to a function that makes the algorithm."""
-
 WORLD_FACTORY = "fmarl.worlds.registry:make_world"
+GIVEN = "given"
+"""The word of a method that was made in Python, and is in the experiment as a whole."""
 
 # Its fields are flags without a prefix.
 _flat = tyro.conf.arg(name="")
@@ -42,15 +42,20 @@ class Experiment:
     """A world, how agents learn alone, how they learn together, and for how long."""
 
     world: tyro.conf.Positional[str] = "figure-eight"
-    """figure-eight, merge, toy-quadratic, toy-bumpy, gym:ID or pettingzoo:MODULE."""
+    """figure-eight, merge, toy-quadratic, toy-bumpy, gym:ID, pettingzoo:MODULE, or one of your own,
+    MODULE:NAME."""
     set: tuple[str, ...] = ()
     """Options of the world, such as speed_limit=30 human_type.accel=2.6 preset=flow."""
     num_worlds: int = 1
     """Copies of the world, each with its own traffic; the agents of all learn together."""
     algorithm: str = "ppo"
-    """How one agent learns: ppo, trpo or tac."""
+    """How one agent learns: ppo, trpo, tac, or one of your own, MODULE:NAME."""
+    set_algorithm: tuple[str, ...] = ()
+    """Settings of an algorithm of your own, such as entropy_weight=0.01."""
     together: Annotated[MethodConfig, _flat] = field(default_factory=MethodConfig)
     """How agents learn together."""
+    method_record: Annotated[str, tyro.conf.Suppress] = ""
+    """The method that was made in Python, as JSON, with method `given` (`with_method`)."""
     agent: Annotated[AgentConfig, _flat] = field(default_factory=AgentConfig)
     """What an agent is made of."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
@@ -82,13 +87,13 @@ class Experiment:
 
     def __post_init__(self) -> None:
         _check_numbers(self)
-        known = ", ".join(ALGORITHMS)
-        require(
-            self.algorithm in ALGORITHMS, f"algorithm {self.algorithm!r:.40}", known, "Use ppo."
-        )
-        known, word = ", ".join(METHODS), self.together.method
-        require(word in METHODS, f"method {word!r:.40}", f"one of {known}", "Choose one.")
-        parse_changes(self.set)
+        require_algorithm(self.algorithm)
+        if (self.together.method == GIVEN) != bool(self.method_record):
+            raise BadInput("method given is for Python: fmarl.train(experiment, method=METHOD).")
+        if not self.method_record:
+            require_method(self.together.method)
+        for changes in (self.set, self.set_algorithm, self.together.set_method):
+            parse_changes(changes)
         _refuse_unused(self)
 
     @property
@@ -114,33 +119,38 @@ class Experiment:
     def make_algorithm(self, spec: WorldSpec) -> Algorithm:
         """How one agent of this world learns."""
         shapes = (spec.observation_size, spec.num_actions, spec.is_discrete)
-        return _algorithm(self.algorithm, getattr(self, self.algorithm), self.agent, *shapes)
+        if self.algorithm in ALGORITHMS:
+            config = getattr(self, self.algorithm)
+        else:
+            config = own_config(self.algorithm, self.set_algorithm)
+        return make_algorithm(self.algorithm, config, self.agent, *shapes)
 
     def make_method(self, spec: WorldSpec) -> Method:
         """How the agents of all worlds learn together."""
-        periods = -(-self.total_updates(spec) // max(self.together.sync_period, 1))
-        agents = spec.num_agents * self.num_worlds
+        return self.method_of(spec.num_agents * self.num_worlds, self.total_updates(spec))
+
+    def method_of(self, num_agents: int, total_updates: int) -> Method:
+        """The method for so many agents in all, over so many slots."""
+        if self.method_record:
+            method = method_from_text(self.method_record)
+            require_agents(method, num_agents)
+            return method
+        periods = -(-total_updates // max(self.together.sync_period, 1))
         seed = derived_seed(self.seed, "method")
-        return make_from_config(self.together, agents, periods, seed, self.num_worlds)
+        return make_from_config(self.together, num_agents, periods, seed, self.num_worlds)
 
 
-@cache
-def _algorithm(
-    word: str,
-    config: Any,
-    agent: AgentConfig,
-    observation_size: int,
-    num_actions: int,
-    is_discrete: bool,
-) -> Algorithm:
-    """One algorithm for equal settings, so that runs in one process share what is compiled."""
-    return ALGORITHMS[word](
-        config,
-        agent,
-        observation_size=observation_size,
-        num_actions=num_actions,
-        is_discrete=is_discrete,
+def with_method(experiment: Experiment, method: Method) -> Experiment:
+    """The experiment with a method that was made in Python; it is recorded as a whole."""
+    rest = replace(experiment.together, method=MethodConfig.method)
+    what = "settings of learning together beside a method"
+    require(rest == MethodConfig(), what, "one of the two", "Leave `together` out.")
+    together = MethodConfig(
+        method=GIVEN,
+        learning_rate=float(method.learning_rate),
+        sync_period=int(method.sync_period),
     )
+    return replace(experiment, together=together, method_record=method_to_text(method))
 
 
 def describe_experiment(experiment: Experiment) -> dict[str, Any]:
@@ -149,7 +159,10 @@ def describe_experiment(experiment: Experiment) -> dict[str, Any]:
     They are all defaults, and a later version with other defaults must still read it.
     """
     unused = [word for word in ALGORITHMS if word != experiment.algorithm]
+    unused += [name for name in ("set_algorithm", "method_record") if not getattr(experiment, name)]
     plain = to_plain(experiment)
+    if not experiment.together.set_method:
+        del plain["together"]["set_method"]
     return {name: value for name, value in plain.items() if name not in unused}
 
 
@@ -174,6 +187,12 @@ def _check_numbers(experiment: Experiment) -> None:
 
 def _refuse_unused(experiment: Experiment) -> None:
     """Settings of an algorithm that is not used would silently do nothing."""
+    if experiment.set_algorithm and experiment.algorithm in ALGORITHMS:
+        raise BadInput(
+            f"set_algorithm = {' '.join(experiment.set_algorithm)!r:.60} is not used: it is for "
+            f"algorithms of your own. Settings of {experiment.algorithm} are flags such as "
+            f"--{experiment.algorithm}.{fields(getattr(experiment, experiment.algorithm))[0].name}."
+        )
     for word in ALGORITHMS:
         config: Any = getattr(experiment, word)
         changed = [

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fmarl.engine.engine import LocalEngine, MakeEngine
-from fmarl.engine.experiment import Experiment, describe_experiment
+from fmarl.engine.experiment import Experiment, describe_experiment, with_method
+from fmarl.engine.plugin_sources import changed_plugins, describe_plugins
 from fmarl.engine.run_writer import Listener, RunWriter
 from fmarl.engine.signals import Stop
 from fmarl.engine.train import Training, run_all
 from fmarl.errors import BadInput
+from fmarl.federation.method import Method
+from fmarl.records.events import EventCode
 from fmarl.records.lock import hold
 from fmarl.records.run_description import describe_run, installed_versions
 from fmarl.records.run_folder import create_named_run, create_run, read_run
@@ -50,6 +53,8 @@ def begin(
     """Make the folder of a run that has not begun yet, and return it."""
     words = sys.argv if command_line is None else command_line
     description = describe_run(describe_experiment(experiment), {"run": experiment.seed}, words)
+    if plugins := describe_plugins(experiment):
+        description["plugins"] = plugins
     if folder is None:
         method, seed = experiment.together.method, experiment.seed
         return create_named_run(RUNS, description, experiment.world, method, seed)
@@ -65,10 +70,16 @@ def train(
     experiment: Experiment,
     folder: Path | str | None = None,
     *,
+    method: Method | None = None,
     listen: Listener = silence,
     command_line: Sequence[str] | None = None,
 ) -> Run:
-    """Train an experiment in a new folder, to its end or until a signal stops it."""
+    """Train an experiment in a new folder, to its end or until a signal stops it.
+
+    With a `method` from `make_method`, agents learn together by that.
+    """
+    if method is not None:
+        experiment = with_method(experiment, method)
     return resume(begin(experiment, folder, command_line=command_line), listen=listen)
 
 
@@ -93,6 +104,8 @@ def resume(
         notes = stack.enter_context(hold(path))
         writer = stack.enter_context(RunWriter(path, run_id, listen, experiment.world))
         writer.notes(notes)
+        for line in changed_plugins(experiment, description):
+            writer.event(EventCode.PLUGIN_CHANGED, detail=line)
         stop = stack.enter_context(Stop())
         training = stack.enter_context(Training(experiment, make_engine, run_id))
         training.restore(writer.restore(training.state()))

@@ -63,11 +63,12 @@ def make_method(
         tolerated=tolerated,
         renormalise=renormalise,
     )
-    _check(method)
+    check_method(method)
     return method
 
 
-def _check(method: Method) -> None:
+def check_method(method: Method) -> None:
+    """Refuse what no method may be."""
     _check_shapes(method)
     _check_schedule(method)
     _check_average(method)

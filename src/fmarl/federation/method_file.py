@@ -4,12 +4,15 @@ What decides a run is its experiment in `run.json`; this is what the experiment 
 page and the report need not work it out again.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from fmarl.errors import BadInput
+from fmarl.federation.make_method import make_method
 from fmarl.federation.method import Attack, Method
 
 NUMBERS = (
@@ -21,6 +24,7 @@ NUMBERS = (
     "adopt_every",
 )
 READ_AS_WRITTEN = ("uplink_delay", "downlink_delay", "adopt_every", "aggregate", "tolerated")
+ARRAYS = ("local_updates", "decay", "mixing", "groups", "counted", "edge_agents")
 LATER: dict[str, Any] = {
     "groups": [],
     "edge_agents": [],
@@ -90,6 +94,43 @@ def read_method(facts: Mapping[str, Any]) -> Method:
         **{name: facts[name] for name in READ_AS_WRITTEN},
         renormalise=averages == "some",
     )
+
+
+def method_to_text(method: Method) -> str:
+    """All of a method as JSON, bit for bit, so that a run can be resumed with it.
+
+    >>> from fmarl.federation.make_method import make_method
+    >>> method_from_text(method_to_text(make_method(2, sync_period=3))).decay.tolist()
+    [1.0, 1.0, 1.0]
+    """
+    parts = {name: _plain_part(value) for name, value in vars(method).items()}
+    if method.attack is not None:
+        parts["attack"] = {name: _plain_part(one) for name, one in vars(method.attack).items()}
+    return json.dumps(parts, sort_keys=True)
+
+
+def method_from_text(text: str) -> Method:
+    """The method that `method_to_text` was given, checked again."""
+    try:
+        facts: dict[str, Any] = json.loads(text)
+        attack = facts.pop("attack")
+        agents = len(facts["edge_agents"])
+        arrays = {name: np.array(facts.pop(name)) for name in ARRAYS}
+        arrays["mixing"] = arrays["mixing"].reshape(-1, agents, agents).astype(float)
+        return make_method(
+            agents,
+            **arrays,
+            **facts,
+            attack=attack and Attack(**{name: np.asarray(one) for name, one in attack.items()}),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        if isinstance(problem, BadInput):
+            raise
+        raise BadInput(f"method_record is not a method: {problem}. Make the run again.") from None
+
+
+def _plain_part(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _weighted_links(matrix: Float[np.ndarray, "agent agent"]) -> list[list[int | float]]:

@@ -1,6 +1,6 @@
 """The methods of the paper, and ours, by name: each a few lines that return a record.
 
-To add one, write such a function and put it into `METHODS` (docs/extending.md).
+A method of your own is such a function too, in a file of your own (docs/extending.md).
 """
 
 import math
@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from fmarl.errors import BadInput, require
-from fmarl.federation.make_method import TOLERATING, make_method
+from fmarl.errors import BadInput, did_you_mean, require
+from fmarl.federation.make_method import TOLERATING, check_method, make_method
 from fmarl.federation.method import Method
 from fmarl.federation.missing_agents import cut_links
 from fmarl.federation.parse import read_attack, read_local_updates, read_mixing, read_range
+from fmarl.plugins import METHOD, call, is_plugin, load, offered, own_code, require_result
+from fmarl.settings_io import parse_changes
 from fmarl.theory import exponential_decay
 
 
@@ -26,7 +28,10 @@ class MethodConfig:
 
     method: str = "periodic"
     """independent (IRL), synchronous, periodic (FIRL), variation-aware, decay (FIRL_D), consensus
-    (FIRL_C), decay-consensus, delayed (FIRL_syn), delayed-adoption (FIRL_asy)."""
+    (FIRL_C), decay-consensus, delayed (FIRL_syn), delayed-adoption (FIRL_asy), or one of your own,
+    MODULE:NAME."""
+    set_method: tuple[str, ...] = ()
+    """Options of a method of your own, such as share=0.5."""
     learning_rate: float = 1e-4
     """η: step size of every agent."""
     sync_period: int = 15
@@ -81,13 +86,43 @@ def make_from_config(
     >>> make_from_config(config, num_agents=7, periods=200, seed=0).local_updates.tolist()
     [[15, 13, 11, 9, 7, 5, 3]]
     """
-    known = ", ".join(METHODS)
-    require(
-        config.method in METHODS, f"method {config.method!r:.40}", f"one of {known}", "Choose one."
-    )
+    require_method(config.method)
+    team = Team(num_agents, max(periods, 1), seed, num_worlds)
+    if config.method not in METHODS:
+        return _make_own(config, team)
     recipe = METHODS[config.method]
     _refuse_unused(config, recipe)
-    return recipe.make(config, Team(num_agents, max(periods, 1), seed, num_worlds))
+    return recipe.make(config, team)
+
+
+def require_method(word: str) -> None:
+    """Refuse a word that no method has; one of a user's own is not looked for yet."""
+    if word not in METHODS and not is_plugin(word, METHOD):
+        known = ", ".join([*METHODS, *offered(METHOD)])
+        hint = did_you_mean(word, METHODS, "Choose one.")
+        raise BadInput(
+            f"method {word!r:.40} is not allowed: one of {known}, or MODULE:NAME. {hint}"
+        )
+
+
+def _make_own(config: MethodConfig, team: "Team") -> Method:
+    """A method of the user's own, from a function or a recipe; its options are keywords."""
+    with own_code(f"method {config.method}"):
+        found = load(config.method, METHOD)
+        recipe = found if isinstance(found, Recipe) else Recipe((), found)
+        _refuse_unused(config, recipe._replace(uses=(*recipe.uses, "set_method")))
+        options = parse_changes(config.set_method)
+        method = call(config.method, METHOD, recipe.make, config, team, **options)
+    require_result(config.method, METHOD, isinstance(method, Method), method)
+    check_method(method)
+    require_agents(method, team.num_agents)
+    return method
+
+
+def require_agents(method: Method, num_agents: int) -> None:
+    """Refuse a method that was made for another number of agents."""
+    what = f"a method of {method.num_agents} agents in a world of {num_agents}"
+    require(method.num_agents == num_agents, what, "as many", "Make it for that many agents.")
 
 
 class Team(NamedTuple):
@@ -300,9 +335,12 @@ def _refuse_unused(config: MethodConfig, recipe: Recipe) -> None:
         unused = field.name not in (*recipe.uses, "method", "learning_rate")
         if unused and given != field.default:
             users = [word for word, other in METHODS.items() if field.name in other.uses]
+            if config.method not in METHODS:
+                users = [f"a fmarl.Recipe(uses=({field.name!r},), make=…)"]
             raise BadInput(
                 f"{field.name} = {given} is not used by method {config.method}: "
-                f"{', '.join(users)} use it. Choose one of these, or leave it out."
+                f"{', '.join(users) or 'methods of your own'} use it. Choose one of these, or "
+                "leave it out."
             )
 
 

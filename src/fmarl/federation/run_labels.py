@@ -17,7 +17,14 @@ Settings = Mapping[str, Any]
 
 OF_SOME_METHODS = {word for recipe in METHODS.values() for word in recipe.uses}
 """Settings that not every method uses."""
-SYMBOLS = {"learning_rate": "η=", "world": "", "algorithm": "", "set": ""}
+SYMBOLS = {
+    "learning_rate": "η=",
+    "world": "",
+    "algorithm": "",
+    "set": "",
+    "set_algorithm": "",
+    "method_record": "",
+}
 """What stands before a value in a name, where that is not the setting and an equals sign."""
 WITHOUT_PREFIX = ("together", "agent")
 """Groups of settings whose flags have no prefix."""
@@ -43,6 +50,8 @@ def label_of(settings: Settings) -> str:
 
     >>> label_of({"together": {"method": "decay", "sync_period": 15, "decay_rate": 0.92}})
     'FIRL_D τ=15 λ=0.92'
+    >>> label_of({"together": {"method": "mine:half", "set_method": ["share=0.5"]}})
+    'mine:half share=0.5'
     """
     together = settings.get("together", {})
     method = together.get("method", "")
@@ -67,6 +76,7 @@ def label_of(settings: Settings) -> str:
         "" if rule == "mean" else rule,
         _numbered("f=", together.get("tolerated")) if rule in TOLERATING else "",
         _numbered("attack=", together.get("attack")),
+        _numbered("", together.get("set_method")),
     ]
     return " ".join(part for part in parts if part) or "run"
 
@@ -115,8 +125,7 @@ def group_of(settings: Settings) -> str:
     True
     """
     shared = {name: value for name, value in settings.items() if name not in NOT_IN_A_GROUP}
-    text = json.dumps(shared, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:GROUP_LENGTH]
+    return _digest(json.dumps(shared, sort_keys=True))
 
 
 def flat_settings(settings: Settings) -> dict[str, Any]:
@@ -128,7 +137,7 @@ def flat_settings(settings: Settings) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in settings.items():
         if not isinstance(value, Mapping):
-            flat[name] = value
+            flat[name] = _digest(value) if name == "method_record" and value else value
             continue
         prefix = "" if name in WITHOUT_PREFIX else f"{name}."
         flat |= {f"{prefix}{inner}": part for inner, part in value.items()}
@@ -157,6 +166,10 @@ def _telling(all_settings: Sequence[Settings]) -> list[str]:
         if name not in NOT_IN_A_GROUP and len({*finer}) > len({*kinds}):
             chosen, kinds = [*chosen, name], finer
     return chosen
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:GROUP_LENGTH]
 
 
 def _period(together: Settings) -> str:

@@ -4,12 +4,14 @@ There is no file system that both sides see: the copy lies in a scratch folder o
 `on_cluster.py` is the other side. Knows nothing of Ray, which only carries the calls.
 """
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from fmarl.child_process import SEARCH_PATH
 from fmarl.cluster.scratch import scratch_folder
 from fmarl.launch.folder_sync import FileChange, FolderScanner
 from fmarl.launch.run_worker import RunWorker
@@ -32,6 +34,8 @@ class RunBundle(NamedTuple):
     """Which of the host's cores is its own."""
     force: bool
     """Whether it may continue under other versions."""
+    search_path: Sequence[str] = ()
+    """Where the user's own code is looked for, which must be there on every host."""
 
 
 class Poll(NamedTuple):
@@ -56,6 +60,8 @@ class HostRun:
             write_files(self._folder, files)
             write_files(scratch / "source", bundle.samples)
             self._scanner = FolderScanner(self._folder, files)
+            if bundle.search_path:
+                os.environ[SEARCH_PATH] = json.dumps(bundle.search_path)  # for the worker
             cores = sorted(os.sched_getaffinity(0))
             with self._stderr.open("wb") as stderr:
                 self._worker = RunWorker(cores[bundle.core % len(cores)], stderr)

@@ -11,6 +11,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+from fmarl.child_process import search_path
 from fmarl.cluster.connect import ClusterLost
 from fmarl.cluster.hosts import HostActor, HostLost
 from fmarl.engine.run import silence
@@ -104,7 +105,8 @@ class ClusterRun:
             self._repair(self._lock.enter_context(hold(self._folder)))
             self._is_locked = True
         samples = samples_of(read_run(self._folder)["experiment"].get("samples", ""))
-        bundle = RunBundle(read_folder(self._folder), samples, self._lease.core, self._pool.force)
+        files, core, force = read_folder(self._folder), self._lease.core, self._pool.force
+        bundle = RunBundle(files, samples, core, force, search_path())
         self._pool.head.require_up()
         self._actor = HostActor(HostRun, self._lease.host, bundle)
         self._actor.call("poll")

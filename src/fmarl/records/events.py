@@ -28,6 +28,8 @@ class EventCode(StrEnum):
     # A run on any engine.
     RESUMED = "RESUMED", "went on from its checkpoint", "info"
     STOPPED = "STOPPED", "was stopped", "info"
+    EXTENDED = "EXTENDED", "is to train for another number of epochs", "info"
+    PLUGIN_CHANGED = "PLUGIN_CHANGED", "goes on with the user's own code, which has changed"
     NONFINITE = "NONFINITE", "had a step that was not a number", "error"
     WORLD_CRASHED = "WORLD_CRASHED", "lost a world"
     WORLD_HUNG = "WORLD_HUNG", "had a world that did not answer"

@@ -4,7 +4,9 @@ The agents never meet; what they have in common is the task, which is what feder
 averages over. A copy whose episode ends restarts by itself, so all rows stay alive all epoch.
 """
 
+from collections.abc import Callable
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,19 +37,31 @@ def gymnasium_world(
     ...     world.reset(seed=0).shape
     (2, 4)
     """
-    spaces.require_size(num_agents, epoch_steps)
-    envs: list[gymnasium.Env] = []
+    make = partial(_make, env_id, make_options)
+    return world_of_copies(f"gym:{env_id}", make, make(), num_agents, epoch_steps)
+
+
+def world_of_copies(
+    name: str,
+    make: "Callable[[], gymnasium.Env]",
+    first: "gymnasium.Env",
+    num_agents: int = 1,
+    epoch_steps: int = 1000,
+) -> World:
+    """World of an environment and of as many more as there are other agents; closed on errors."""
+    envs = [first]
     try:
-        for _ in range(num_agents):
-            envs.append(_make(env_id, make_options))  # noqa: PERF401 — one by one, to close them
-        encoder = spaces.observation_encoder(envs[0].observation_space)
-        decoder = spaces.action_decoder(envs[0].action_space)
+        spaces.require_size(num_agents, epoch_steps)
+        for _ in range(1, num_agents):
+            envs.append(make())  # noqa: PERF401 — one by one, to close them
+        encoder = spaces.observation_encoder(first.observation_space)
+        decoder = spaces.action_decoder(first.action_space)
     except BaseException:
         for env in envs:
             env.close()
         raise
     spec = WorldSpec(
-        name=f"gym:{env_id}",
+        name=name,
         num_agents=num_agents,
         observation_size=encoder.size,
         num_actions=decoder.num_actions,

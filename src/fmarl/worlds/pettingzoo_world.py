@@ -38,9 +38,15 @@ def pettingzoo_world(module: str, epoch_steps: int = 1000, **options: Any) -> Wo
     ...     world.spec.num_agents, world.spec.num_actions
     (3, 5)
     """
-    env = _make(module, options)
+    return world_of_parallel_env(f"pettingzoo:{module}", _make(module, options), epoch_steps)
+
+
+def world_of_parallel_env(
+    name: str, env: "pettingzoo.ParallelEnv", epoch_steps: int = 1000
+) -> World:
+    """World of a parallel environment, which is closed if it can not be one."""
     try:
-        return _world_of(f"pettingzoo:{module}", env, epoch_steps)
+        return _world_of(name, env, epoch_steps)
     except BaseException:
         env.close()
         raise

@@ -1,4 +1,4 @@
-"""From what a user types to a world: a road's word, `gym:ID`, `pettingzoo:MODULE`, or a toy."""
+"""From a word to a world: a road, a toy, `gym:ID`, `pettingzoo:MODULE`, or one of your own."""
 
 import inspect
 import sys
@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from fmarl.errors import BadInput, did_you_mean
-from fmarl.settings_io import refuse_unknown
+from fmarl.plugins import WORLD, check_options, is_plugin, load
 from fmarl.worlds.gymnasium_world import gymnasium_world
+from fmarl.worlds.own_world import own_world
 from fmarl.worlds.pettingzoo_world import pettingzoo_world
 from fmarl.worlds.sumo import figure_eight, merge
 from fmarl.worlds.toy import bumpy_world, quadratic_world
@@ -40,8 +41,10 @@ def make_world(word: str, **options: Any) -> World:
     if colon and family in FAMILIES:
         return FAMILIES[family](name, **options)
     if word not in WORLDS:
+        if is_plugin(word, WORLD):
+            return own_world(word, options)
         raise _unknown(word)
-    _check_options(word, options)
+    check_options(WORLDS[word], options, word)
     try:
         return WORLDS[word](**options)
     except (TypeError, ValueError) as problem:  # such as a word where a number belongs
@@ -57,19 +60,14 @@ def manual(word: str) -> str:
     'Figure Eight: 14 vehicles on a closed loop that crosses itself, half of them learning.'
     """
     maker = WORLDS.get(word) or FAMILIES.get(word.partition(":")[0])
+    if maker is None and is_plugin(word, WORLD):
+        return inspect.getdoc(load(word, WORLD)) or ""
     if maker is None:
         raise _unknown(word)
     road = sys.modules[maker.__module__].__doc__ if maker.__name__ == "make" else None
     return inspect.cleandoc(road or maker.__doc__ or "")
 
 
-def _check_options(word: str, options: dict[str, Any]) -> None:
-    """Refuse a name that the maker does not take; makers of roads take any and check them."""
-    parameters = inspect.signature(WORLDS[word]).parameters
-    if all(one.kind is not inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
-        refuse_unknown(options, parameters, f"options of {word}")
-
-
 def _unknown(word: str) -> BadInput:
-    hint = did_you_mean(word, WORLDS, "Or gym:CartPole-v1, pettingzoo:MODULE.")
+    hint = did_you_mean(word, WORLDS, "Or gym:CartPole-v1, pettingzoo:MODULE, MODULE:NAME.")
     return BadInput(f"world {word!r:.60} is not known: {', '.join(WORLDS)}. {hint}")

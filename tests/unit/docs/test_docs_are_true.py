@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fmarl.cli import COMMANDS
-from fmarl.federation.recipes import METHODS
 
 ROOT = Path(__file__).parents[3]
 SOURCE = "\n".join(file.read_text() for file in (ROOT / "src").rglob("*.py"))
@@ -37,11 +36,9 @@ def test_the_notation_has_a_row_for_each_paper_symbol_of_the_records():
 @pytest.mark.parametrize(
     "example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name
 )
-def test_every_example_runs_and_says_something(example, capsys):
-    methods = dict(METHODS)
+def test_every_example_runs_and_says_something(example, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(example.parent)  # as Python does with a script's folder
     runpy.run_path(str(example), run_name="__main__")
-    METHODS.clear()  # an example adds its own, which no other test is to meet
-    METHODS.update(methods)
     assert capsys.readouterr().out.strip()
 
 

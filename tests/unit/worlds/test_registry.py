@@ -17,7 +17,7 @@ def test_worlds_of_others_are_made_by_their_names():
         assert (world.spec.num_agents, world.spec.is_discrete) == (2, True)
 
 
-@pytest.mark.parametrize(("word", "named"), [("figure-eigth", "figure-eight"), ("moon:x", "gym:")])
+@pytest.mark.parametrize(("word", "named"), [("figure-eigth", "figure-eight"), ("moon-x", "gym:")])
 def test_an_unknown_word_gets_a_hint(word, named):
     with pytest.raises(BadInput, match=named):
         make_world(word)
