@@ -44,5 +44,5 @@ if __name__ == "__main__":
     )
     with tempfile.TemporaryDirectory() as folder:
         run = fmarl.train(experiment, f"{folder}/run")
-        run = fmarl.resume(f"{folder}/run")
+        run = fmarl.resume(f"{folder}/run", num_epochs=8)  # it is found again by its word
     print(f"{run.update_count} updates by three of six agents, parameters {run.digest[:12]}")

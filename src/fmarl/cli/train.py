@@ -10,12 +10,15 @@ from typing import Annotated
 
 import tyro
 
-from fmarl.cli.output import Flag, own_command
+from fmarl.cli.output import Flag, own_command, warn
 from fmarl.cli.run_commands import RunFlags
 from fmarl.engine.experiment import Experiment
+from fmarl.engine.extend_run import extend, require_extendable
+from fmarl.engine.plugin_sources import changed_plugins
 from fmarl.engine.profiles import PROFILES
-from fmarl.engine.run import begin
+from fmarl.engine.run import begin, read_experiment, require_same_versions
 from fmarl.errors import require
+from fmarl.records.run_folder import read_run
 from fmarl.settings_io import read_file, with_changes
 from fmarl.worlds.registry import make_world
 
@@ -76,6 +79,8 @@ class Resume:
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
     """Folders of the runs."""
+    num_epochs: int | None = None
+    """U: train for so many epochs in all, as if the run had been begun with that."""
     force: Flag = False
     """Go on even if packages have other versions than when the run began."""
     flags: Annotated[RunFlags, tyro.conf.arg(name="")] = field(default_factory=RunFlags)
@@ -83,7 +88,21 @@ class Resume:
     def run(self) -> int:
         require(bool(self.runs), "no run", "one folder or more", "Name one, such as runs/NAME.")
         self.flags.check(len(self.runs))
+        for folder in self.runs:
+            for line in changed_plugins(read_experiment(folder), read_run(folder)):
+                warn(line)
+        if self.num_epochs is not None:
+            self._extend(self.num_epochs)
         return self.flags.train(self.runs, force=self.force)
+
+    def _extend(self, num_epochs: int) -> None:
+        """Check all runs before any is changed."""
+        for folder in self.runs:
+            if not self.force:
+                require_same_versions(folder, read_run(folder)["versions"])
+            require_extendable(folder, num_epochs)
+        for folder in self.runs:
+            extend(folder, num_epochs)
 
 
 @contextmanager

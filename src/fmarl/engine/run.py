@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from fmarl.engine.engine import LocalEngine, MakeEngine
 from fmarl.engine.experiment import Experiment, describe_experiment, with_method
+from fmarl.engine.extend_run import extend
 from fmarl.engine.plugin_sources import changed_plugins, describe_plugins
 from fmarl.engine.run_writer import Listener, RunWriter
 from fmarl.engine.signals import Stop
@@ -87,18 +88,22 @@ def resume(
     folder: Path | str,
     *,
     listen: Listener = silence,
+    num_epochs: int | None = None,
     force: bool = False,
     make_engine: MakeEngine = LocalEngine,
 ) -> Run:
     """Continue a run from its last checkpoint; it ends as if never interrupted.
 
+    With `num_epochs`, it ends as if it had been begun with so many; refused where it could not.
     With `force`, also under other versions of what can change its numbers. Engines can be changed
     between two stretches of a run.
     """
     path = Path(folder)
-    description = read_run(path)
     if not force:
-        require_same_versions(path, description["versions"])
+        require_same_versions(path, read_run(path)["versions"])
+    if num_epochs is not None:
+        extend(path, num_epochs)
+    description = read_run(path)
     experiment, run_id = experiment_of(description), description["run_id"]
     with ExitStack() as stack:
         notes = stack.enter_context(hold(path))
@@ -109,6 +114,10 @@ def resume(
         stop = stack.enter_context(Stop())
         training = stack.enter_context(Training(experiment, make_engine, run_id))
         training.restore(writer.restore(training.state()))
+        if "extended" in description and not writer.is_blank:
+            writer.method(training.schedule)
+            if not training.is_tested(training.epoch, training.finished):
+                writer.drop_last_test(training.state())
         run_all(training, writer, stop)
         code = stop.exit_code if stop.requested else 0
         done, total = training.update_count, training.schedule.total_updates

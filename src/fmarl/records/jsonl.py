@@ -85,6 +85,11 @@ class LineWriter(Closeable):
             cut(self._descriptor, position)
         self.position = position
 
+    @property
+    def start_of_last(self) -> int:
+        """Where the last line begins, in bytes."""
+        return _end_of_lines(self._descriptor, self.position - 1)
+
     def sync(self) -> None:
         """Wait until all lines are on the disk; call it before the checkpoint that counts on it."""
         with writing(self.path):

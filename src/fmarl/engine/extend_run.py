@@ -1,0 +1,111 @@
+"""A run for another number of epochs than it was begun with.
+
+It goes on as if it had been asked for so many at first, and is refused where it could not: what its
+agents have done already must be what they would have done. `run.json` says the new number and,
+under `extended`, when and by which command it was changed.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fmarl.engine.experiment import Experiment
+from fmarl.engine.run_writer import RunWriter
+from fmarl.errors import BadInput, require
+from fmarl.federation.method import Method
+from fmarl.federation.method_file import completed
+from fmarl.records.atomic_files import read_whole, remove, write_durably
+from fmarl.records.checkpoint import newest_checkpoint
+from fmarl.records.events import EventCode
+from fmarl.records.lock import hold
+from fmarl.records.run_folder import RunFolder, read_run
+from fmarl.records.strict_json import LARGEST_SEALED, Malformed, seal, unseal
+from fmarl.settings_io import from_plain
+
+BY_PERIOD = ("local_updates", "groups", "counted")
+"""Parts of a method with a row for each period, then again from the first."""
+
+
+def extend(folder: Path, num_epochs: int, *, command_line: Sequence[str] | None = None) -> None:
+    """Give a run another number of epochs; `BadInput`, and nothing changed, if that can not be."""
+    with hold(folder) as notes:
+        description = read_run(folder)
+        before: int = description["experiment"].get("num_epochs", Experiment.num_epochs)
+        if num_epochs == before:
+            return
+        require_extendable(folder, num_epochs)
+        change = {
+            "from": before,
+            "to": num_epochs,
+            "when": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": list(sys.argv if command_line is None else command_line),
+        }
+        changed = {
+            **description,
+            "experiment": {**description["experiment"], "num_epochs": num_epochs},
+            "extended": [*description.get("extended", []), change],
+        }
+        write_durably(RunFolder(folder).description, seal(changed))
+        remove([RunFolder(folder).constants])  # estimated from what is no longer its end
+        with RunWriter(folder, description["run_id"], listen=lambda line: None) as writer:
+            writer.notes(notes)
+            writer.event(EventCode.EXTENDED, detail=f"from {before} epochs to {num_epochs}")
+
+
+def require_extendable(folder: Path, num_epochs: int) -> None:
+    """Refuse a number of epochs that would have led the run elsewhere from the start."""
+    experiment = from_plain(Experiment, read_run(folder)["experiment"], f"{folder}/run.json")
+    longer = replace(experiment, num_epochs=num_epochs)  # which is checked
+    done, begun = newest_checkpoint(folder) or 0, _begun(folder)
+    if num_epochs == experiment.num_epochs or not done or begun is None:
+        return
+    agents, per_epoch = begun["num_agents"], begun["updates_per_epoch"]
+    fewest = -(-done // per_epoch)
+    require(
+        num_epochs >= fewest,
+        f"num_epochs = {num_epochs} for {folder}",
+        f"{fewest} or more, for so many are done",
+        f"Use {2 * experiment.num_epochs}, say.",
+    )
+    new_run = f"Train a new run with --num-epochs {num_epochs}."
+    if experiment.anneal:
+        raise BadInput(
+            f"{folder} can not have {num_epochs} epochs: its learning rate falls to zero over "
+            f"{experiment.num_epochs} (anneal), so it would have learned otherwise. {new_run}"
+        )
+    planned = [one.method_of(agents, one.num_epochs * per_epoch) for one in (experiment, longer)]
+    if other := _different_part(*planned, done):
+        raise BadInput(
+            f"{folder} can not have {num_epochs} epochs: method {experiment.together.method} has "
+            f"other {other} over {num_epochs} epochs than over {experiment.num_epochs}, from the "
+            f"start. {new_run}"
+        )
+
+
+def _begun(folder: Path) -> dict[str, Any] | None:
+    """What the run wrote down when it began; None if it did not."""
+    try:
+        return completed(unseal(read_whole(RunFolder(folder).method, LARGEST_SEALED)))
+    except FileNotFoundError:
+        return None
+    except (OSError, Malformed, KeyError) as problem:
+        raise BadInput(
+            f"{folder}/method.json can not be read: {problem}. Put it back, or train a new run."
+        ) from None
+
+
+def _different_part(before: Method, after: Method, update_count: int) -> str:
+    """The first part in which methods differ within so many slots; empty if there is none."""
+    periods = np.arange(-(-update_count // int(before.sync_period)))
+    for name in (field.name for field in fields(before) if field.name != "attack"):
+        one, other = np.asarray(getattr(before, name)), np.asarray(getattr(after, name))
+        if name in BY_PERIOD:
+            one, other = one[periods % len(one)], other[periods % len(other)]
+        if not np.array_equal(one, other):
+            return name
+    return ""
