@@ -17,7 +17,7 @@ from fmarl.cli.bounds_output import (
 )
 from fmarl.cli.bounds_setting import Axis, Setting, read_settings
 from fmarl.cli.output import Flag, print_json, warn
-from fmarl.errors import BadInput
+from fmarl.errors import BadInput, require
 from fmarl.theory.catalogue import BoundsResult, evaluate_bounds
 
 
@@ -45,6 +45,10 @@ class Bounds:
     with --plot, draw three of them."""
 
     def run(self) -> int:
+        if self.paper_table or self.truth:
+            word = "--paper-table" if self.paper_table else "--truth"
+            changed = self.settings is not None or self.setting != Setting()
+            require(not changed, f"{word} with settings", "it has its own", "Leave one out.")
         if self.paper_table:
             return show_paper_table(as_json=self.json)
         if self.truth:

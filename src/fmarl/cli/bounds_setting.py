@@ -12,7 +12,7 @@ import numpy as np
 
 from fmarl.errors import BadInput, require
 from fmarl.federation.missing_agents import of_those_who_learn
-from fmarl.federation.parse import read_local_updates, read_mixing
+from fmarl.federation.parse import read_local_updates, read_mixing, refuse_ignored
 from fmarl.settings_io import read_file, with_changes
 from fmarl.theory import Plan, Problem, count_updates, exponential_decay, make_plan
 from fmarl.topology import graph_from_text, largest_contracting_step, paper_step_problem
@@ -89,6 +89,7 @@ class Setting:
     def plan(self) -> Plan:
         """The method. Raises `BadInput` on the first thing that can not be."""
         self._require_sizes()
+        refuse_ignored(self)
         require(
             self.steps_per_update > 0 and self.epoch_steps % self.steps_per_update == 0,
             f"epoch_steps = {self.epoch_steps} with steps_per_update = {self.steps_per_update}",

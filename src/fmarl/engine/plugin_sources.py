@@ -4,6 +4,7 @@ from typing import Any
 
 from fmarl.algorithms.registry import ALGORITHMS
 from fmarl.engine.experiment import GIVEN, Experiment
+from fmarl.errors import BadInput
 from fmarl.federation.recipes import METHODS
 from fmarl.plugins import ALGORITHM, METHOD, WORLD, Kind, source_of
 from fmarl.worlds.registry import FAMILIES, WORLDS
@@ -29,11 +30,17 @@ def describe_plugins(experiment: Experiment) -> list[dict[str, str]]:
 def changed_plugins(experiment: Experiment, description: dict[str, Any]) -> list[str]:
     """One line for each whose file is not as it was when the run began."""
     before = {one["kind"]: one for one in description.get("plugins", [])}
-    now = {one["kind"]: one for one in describe_plugins(experiment)}
-    return [
-        f"{kind} {one['word']}: {one['file']} is not as it was when the run began "
-        f"({before[kind]['file']}, sha256 {before[kind]['sha256'][:12]}): it may not end with the "
-        "same bits"
-        for kind, one in now.items()
-        if kind in before and one["sha256"] != before[kind]["sha256"]
-    ]
+    lines = []
+    for word, kind in own_words(experiment):
+        was = before.get(kind.word, {"file": "an unknown file", "sha256": ""})
+        try:
+            now = source_of(word, kind)
+        except BadInput as problem:
+            raise BadInput(f"{problem} When the run began, it was {was['file']}.") from None
+        if now["sha256"] != was["sha256"]:
+            lines.append(
+                f"{kind.word} {word}: {now['file']} is not as it was when the run began "
+                f"(sha256 {was['sha256'][:12]}, now {now['sha256'][:12]}): it may not end with the "
+                "same bits"
+            )
+    return lines

@@ -15,6 +15,7 @@ from fmarl.engine.signals import Stop
 from fmarl.engine.train import Training, run_all
 from fmarl.errors import BadInput
 from fmarl.federation.method import Method
+from fmarl.federation.parse import refuse_ignored
 from fmarl.records.events import EventCode
 from fmarl.records.lock import hold
 from fmarl.records.run_description import describe_run, installed_versions
@@ -52,6 +53,7 @@ def begin(
     command_line: Sequence[str] | None = None,
 ) -> Path:
     """Make the folder of a run that has not begun yet, and return it."""
+    refuse_ignored(experiment.together)
     words = sys.argv if command_line is None else command_line
     description = describe_run(describe_experiment(experiment), {"run": experiment.seed}, words)
     if plugins := describe_plugins(experiment):

@@ -1,7 +1,8 @@
 """Parts of a method from the words that a user types."""
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -36,6 +37,31 @@ def read_local_updates(
         return spread_local_updates(*read_range(text), num_agents=num_agents)
     listed = [_number(word, int, "local_updates") for word in text.split(",")]
     return _one_each(np.array(listed), num_agents, "local_updates")
+
+
+def refuse_ignored(settings: Any) -> None:
+    """Refuse a word that another one leaves without effect, in the settings of train or bounds.
+
+    Names that settings do not have are left out.
+    """
+    given = vars(settings)
+    defaults = {field.name: field.default for field in fields(settings)}
+    for name, why in _ignored(given):
+        if given.get(name) != defaults.get(name):
+            raise BadInput(f"{name} = {given[name]} is not used: {why}. Leave one of them out.")
+
+
+def _ignored(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names of settings without effect, and why they have none."""
+    if given["step_seconds"]:
+        yield "local_updates", f"τ_i come from step_seconds = {given['step_seconds']}"
+    if given.get("decay_weights"):
+        yield "decay_rate", f"D is decay_weights = {given['decay_weights']}"
+    if given["graph"] == "none":
+        for name in ("weights", "consensus_step", "consensus_rounds", "seed"):
+            yield name, "graph = none, which --graph ring, say, would change"
+    elif given["weights"] != "paper":
+        yield "consensus_step", f"weights = {given['weights']} have no step, only paper's have"
 
 
 def read_range(text: str) -> tuple[int, int]:

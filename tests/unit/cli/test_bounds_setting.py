@@ -69,6 +69,15 @@ def test_zero_rounds_on_a_graph_is_plain_averaging():
         ({"graph": "ring", "consensus_step": 0.6}, "0.6"),
         ({"graph": "ring", "consensus_rounds": -1}, "consensus_rounds = -1"),
         ({"learning_rate": -1.0}, "learning_rate = -1"),
+        ({"consensus_step": -1.0}, "consensus_step = -1.0 is not used"),
+        ({"weights": "nonsense"}, "weights = nonsense is not used"),
+        ({"consensus_rounds": 2}, "consensus_rounds = 2 is not used"),
+        ({"seed": 3}, "seed = 3 is not used"),
+        (
+            {"graph": "ring", "weights": "fdla", "consensus_step": 0.3},
+            "consensus_step = 0.3 is not",
+        ),
+        ({"step_seconds": "1,1,1,1,1,1,2", "local_updates": "1-15"}, "local_updates = 1-15 is not"),
     ],
 )
 def test_a_bad_word_gets_one_line_that_names_it(words, named):

@@ -233,3 +233,17 @@ def test_a_run_stopped_before_its_first_slot_ends_with_the_same_metrics(whole, t
     assert (stopped.update_count, stopped.exit_code) == (0, 143)
     resume(stopped.folder)
     assert _lines(stopped.folder) == _lines(whole.folder)
+
+
+@pytest.mark.parametrize(
+    ("together", "line"),
+    [
+        ({"method": "consensus", "weights": "fdla", "consensus_step": 0.3}, "consensus_step = 0.3"),
+        ({"step_seconds": "1,1,2", "local_updates": "1-3"}, "local_updates = 1-3"),
+        ({"method": "decay", "decay_weights": "1,1,1", "decay_rate": 0.5}, "decay_rate = 0.5"),
+    ],
+)
+def test_a_word_that_another_leaves_without_effect_is_refused(tmp_path, together, line):
+    with pytest.raises(BadInput, match=f"{line} is not used"):
+        begin(toy(together=MethodConfig(sync_period=3, **together)), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -69,6 +69,15 @@ def test_a_run_whose_code_has_changed_goes_on_and_says_so(tmp_path):
     assert "own_method.py is not as it was" in event["detail"]
 
 
+def test_a_run_whose_code_is_elsewhere_says_where_it_was(tmp_path, monkeypatch):
+    folder = begin(own_experiment(), tmp_path / "run")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if one != str(tmp_path)])
+    with pytest.raises(BadInput, match=f"it was {tmp_path / 'own_method.py'}"):
+        resume(folder)
+
+
 def test_reading_a_run_imports_no_plugin(tmp_path):
     train(own_experiment(), "run")
     for name in OWN:
