@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from browser.viewer import OpenTab, Viewer
 from e2e.page import Page
@@ -19,7 +19,7 @@ LISTEN = """() => addEventListener("beforeprint", () => {
 LAID_OUT = """() => [...document.querySelectorAll("canvas")]
   .filter((one) => one.checkVisibility())
   .map((one) => [one.id, one.width, one.height, one.clientWidth, one.clientHeight])"""
-SHEET = {"width": 1047, "height": 718}
+SHEET: ViewportSize = {"width": 1047, "height": 718}
 """A4 in landscape without its margins, in CSS pixels."""
 RATIO = 0.01
 """By which a picture may be off in its proportions: rounding to pixels."""
@@ -65,3 +65,17 @@ def test_charts_keep_their_proportions_on_paper(figure_eight: Page, open_tab: Op
     [wide, window] = viewer.page.evaluate("() => [document.body.scrollWidth, innerWidth]")
     assert wide <= window
     expect(viewer.page.locator(".scrubber")).to_be_hidden()
+
+
+def test_a_report_prints_in_dark_ink_on_white_and_keeps_words_beside_their_tables(
+    open_tab: OpenTab,
+):
+    viewer = open_tab(REPORT.as_uri(), color_scheme="dark").open()
+    assert viewer.page.evaluate(SCHEME) == ["dark", "auto"]
+    viewer.page.emulate_media(media="print", color_scheme="dark")
+    assert viewer.page.evaluate(SCHEME) == ["light", "avoid"]
+
+
+REPORT = Path(__file__).parents[2] / "results" / "paper" / "report.html"
+SCHEME = """() => [getComputedStyle(document.documentElement).colorScheme,
+  getComputedStyle(document.querySelector("figcaption")).breakInside]"""
