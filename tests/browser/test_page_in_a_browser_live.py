@@ -93,8 +93,8 @@ def test_a_failed_run_says_why(figure_eight: Page, open_tab: OpenTab):
     told = [("hello", {"event_kinds": {}}), ("run", facts)]
     body = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in told)
     viewer = open_tab(figure_eight.address)
-    stream = {"content_type": "text/event-stream", "body": body}
-    viewer.page.route("**/stream", lambda route: route.fulfill(**stream))
+    stream = "text/event-stream"
+    viewer.page.route("**/stream", lambda route: route.fulfill(content_type=stream, body=body))
     viewer.page.route("**/about", lambda route: route.abort("aborted"))
     viewer.open()
     expect(viewer.row("a")).to_contain_text("✖ failed 0/9")

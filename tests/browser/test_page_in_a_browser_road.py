@@ -146,35 +146,30 @@ def test_labels_of_close_vehicles_keep_apart(viewer: Viewer):
     assert "2" not in found
 
 
-def test_numbers_on_the_merge_never_touch(other_worlds: Page, open_tab: OpenTab):
-    viewer = open_tab(other_worlds.address)
-    viewer.page.add_init_script(RECORD_NUMBERS)
-    viewer.open_run().look_at("merge")
-    viewer.pause()
-    for step in range(0, 100, 5):
-        viewer.scrub([0, 1, 2], 2, step)
-        viewer.wait_frames(2)
-        numbers = viewer.page.evaluate("() => window.drawnNumbers")
-        assert numbers
-        for (x, y, width), (other_x, other_y, other_width) in itertools.combinations(numbers, 2):
-            apart = (width + other_width) / 2 + 3
-            assert abs(x - other_x) >= apart or abs(y - other_y) >= 11
+def test_numbers_in_a_queue_never_touch_and_who_brakes_has_one(viewer: Viewer):
+    numbers = viewer.page.evaluate(DRAW_QUEUE, 1.5)
+    assert "3" in [words for words, *_ in numbers]
+    for (_, x, y, width), (_, other_x, other_y, other_width) in itertools.combinations(numbers, 2):
+        apart = (width + other_width) / 2 + 3
+        assert abs(x - other_x) >= apart or abs(y - other_y) >= 11
+    assert len(viewer.page.evaluate(DRAW_QUEUE, 8)) == NUM_AGENTS
 
 
-RECORD_NUMBERS = """(() => {
-  const ours = CanvasRenderingContext2D.prototype;
-  const { clearRect, fillText } = ours;
-  window.drawnNumbers = [];
-  ours.clearRect = function (...given) {
-    if (this.canvas.id === "road") window.drawnNumbers = [];
-    return clearRect.apply(this, given);
-  };
-  ours.fillText = function (words, x, y) {
-    const isNumber = this.canvas.id === "road" && /^\\d+$/.test(words);
-    if (isNumber) window.drawnNumbers.push([x, y, this.measureText(words).width]);
-    return fillText.call(this, words, x, y);
-  };
-})()"""
+DRAW_QUEUE = """async (metres) => {
+  const [{ drawScene }, { Painter }] = await Promise.all(
+    ["road/scene.js", "core/painter.js"].map((name) => import(`/static/${name}`)));
+  const context = document.createElement("canvas").getContext("2d");
+  const drawn = [];
+  context.fillText = (words, x, y) => drawn.push([words, x, y, context.measureText(words).width]);
+  const vehicles = [0, 1, 2, 3, 4, 5, 6].map((agent) =>
+    ({ x: agent * metres, y: 0, speed: 0, heading: 0, agent, braked: agent === 3, trail: [] }));
+  const road = { lane_metres: 3.2, vehicle_metres: 1, speed_limit: 20 };
+  const fit = { scale: 4, angle: 0, x: ([x]) => 4 * x, y: ([, y]) => -4 * y };
+  const painter = new Painter(context, { ink: "black", car: "grey", alarm: "red" });
+  drawScene(painter, { vehicles, collided: [] }, road, fit);
+  return drawn;
+}"""
+"""Seven agents in a row, so many metres apart; the fourth brakes."""
 
 
 def test_the_merge_is_drawn_whole(other_worlds: Page, open_tab: OpenTab, recorded: Path):
