@@ -5,13 +5,16 @@ the same line everywhere, with where it is, its value, and the nearest name that
 """
 
 import dataclasses
+import errno
 import json
+import os
+import stat
 import tomllib
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, BinaryIO, Literal, NoReturn, TypeVar
 
 from fmarl.errors import BadInput, did_you_mean, require
 
@@ -22,13 +25,16 @@ LARGEST_FILE = 5_000_000
 LARGEST_WHOLE_FLOAT = 1e15
 """A whole number up to here is a fine float; a longer one may overflow."""
 MOST_SHOWN = 5
+EXAMPLES: dict[type, str] = {int: "1", float: "0.5", bool: "true", str: '"word"'}
+"""How values are written in files."""
 
 
 def read_file(path: Path) -> Any:
     """What a JSON or TOML file holds."""
-    text = _text_of(path)
     known = path.suffix in (".json", ".toml")
-    require(known, f"file {path}", "a name that ends in .json or .toml", "Rename it.")
+    fix = f"Use {path.with_suffix('.toml')}." if path.name else "Name a file."
+    require(known, f"file {path}", "a name that ends in .json or .toml", fix)
+    text = _text_of(path)
     try:
         content = parse_json(text) if path.suffix == ".json" else tomllib.loads(text)
         repr(content)  # TOML takes hexadecimal numbers that are too long to be shown in a message
@@ -36,6 +42,17 @@ def read_file(path: Path) -> Any:
     except (ValueError, RecursionError) as error:  # both parsers raise ValueErrors of their own
         kind = path.suffix[1:].upper()
         raise BadInput(f"{path} is not valid {kind}: {error}. Correct it.") from None
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file to read; `OSError` if it is a pipe, a device or anything else without an end."""
+    # Opened at once, where a pipe under a file's name would wait for a writer for ever.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    file = os.fdopen(descriptor, "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return file
 
 
 def parse_json(text: str) -> Any:
@@ -109,7 +126,7 @@ def refuse_unknown(given: object, known: Iterable[str], where: str) -> None:
 
 def _text_of(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         raise BadInput(f"{path} can not be read: {error}. Check the path.") from None
@@ -174,7 +191,17 @@ def _record_mistakes(kind: type, given: Any, inside: str, where: str) -> Iterato
         if (record := _record_in(kind)) is not None:
             yield from _record_mistakes(record, value, path, where)
         else:
-            yield f"{where}: {path} = {value!r:.40} is not {_described(kind)}. Change it."
+            fix = _fix(kind, value, name)
+            yield f"{where}: {path} = {value!r:.40} is not {_described(kind)}. {fix}"
+
+
+def _fix(kind: Any, value: object, name: str) -> str:
+    """What to write instead of a value that does not fit."""
+    if typing.get_origin(kind) is Literal:
+        return did_you_mean(str(value), typing.get_args(kind), f"Use {typing.get_args(kind)[0]}.")
+    kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else [kind]
+    plain = next((one for one in kinds if one in EXAMPLES), None)
+    return f"Write {name} = {EXAMPLES[plain]}, say." if plain else f"Leave {name} out."
 
 
 def _fits(kind: Any, value: object) -> bool:

@@ -85,8 +85,8 @@ def learning_rate_problem(setting: Setting, result: BoundsResult) -> str | None:
     if setting.learning_rate <= largest * (1 + 1e-12):
         return None
     # Round down: the suggested value must itself be admissible.
-    digits = 3 - math.floor(math.log10(largest))
-    suggestion = math.floor(largest * 10**digits) / 10**digits
+    mantissa, exponent = f"{largest:.12e}".split("e")
+    suggestion = float(f"{math.floor(float(mantissa) * 1000) / 1000}e{exponent}")
     return (
         f"{setting.title()}: learning_rate = {setting.learning_rate:g} violates Eq. (14), so no "
         f"bound is proved: at most {suggestion:g} for L = {setting.smoothness:g} and "

@@ -16,7 +16,7 @@ from fmarl.records.strict_json import seal
 from fmarl.report.bound_curve import read_constants, why_no_bound
 from fmarl.report.csv_tables import group_facts
 from fmarl.report.format import size, with_interval
-from fmarl.report.managed_folder import write_files
+from fmarl.report.managed_folder import require_place_for_report, write_files
 from fmarl.report.results_section import SIGNS, reached_cell, seeds_cell
 from fmarl.report.run_reader import RecordedRun
 from fmarl.report.run_report import RunReport
@@ -65,6 +65,8 @@ class Report:
         names = [one.name for one in self.runs]
         twice = f"folders of the names {', '.join(names):.80}"
         require(len({*names}) == len(names), twice, "another name for each", "Rename one.")
+        if self.out is not None and self.out.resolve() != folder.resolve():
+            require_place_for_report(self.out)
         evidence = read_evidence(folder)
         beside = {one.name: read_evidence(one) for one in others}
         path = write_report(evidence, read_about(folder), self.out or folder, beside)
@@ -77,6 +79,7 @@ class Report:
         here, parent = Path.cwd(), found.parent
         shorter = parent.relative_to(here) if parent.is_relative_to(here) else parent
         out = self.out or shorter / "report"
+        require_place_for_report(out)  # before minutes of estimating
         hushed = self.quiet or self.json
         constants = estimated(found.runs, show=not hushed)
         report = RunReport(runs=found, against=self.against, constants=constants)

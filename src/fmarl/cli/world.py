@@ -9,10 +9,12 @@ import numpy as np
 import tyro
 from rich.progress import track
 
-from fmarl.cli.output import Flag, console, paragraphs, print_json, print_table, print_text
+from fmarl.cli.output import Flag, console, paragraphs, print_json, print_table, print_text, show
 from fmarl.errors import BadInput, require
 from fmarl.records.frames import write_frames
 from fmarl.report.statistics import mean_interval
+from fmarl.rollout.evaluate import MOST_REPETITIONS
+from fmarl.rollout.seeds import MAX_RUN_SEED
 from fmarl.settings_io import parse_changes
 from fmarl.worlds.registry import ROADS, make_world, manual
 from fmarl.worlds.world import Action, World, WorldSpec
@@ -47,8 +49,11 @@ class WorldCommand:
         if self.about:
             print_text(*paragraphs(manual(self.world)))
             return 0
-        require(self.epochs >= 1, f"epochs = {self.epochs}", "epochs >= 1", "Play at least one.")
-        require(self.seed >= 0, f"seed = {self.seed}", "seed >= 0", "Use a seed such as 0.")
+        most = f"1 <= epochs <= {MOST_REPETITIONS}"
+        fits = 1 <= self.epochs <= MOST_REPETITIONS
+        require(fits, f"epochs = {self.epochs}", most, "Use --epochs 5.")
+        seeds = f"0 <= seed <= {MAX_RUN_SEED}"
+        require(0 <= self.seed <= MAX_RUN_SEED, f"seed = {self.seed}", seeds, "Use --seed 0.")
         with make_world(self.world, **self._options()) as world:
             results = [self._play(world, seed) for seed in self._seeds()]
             self._draw(world)
@@ -116,8 +121,8 @@ class WorldCommand:
         print_text(
             f"{spec.num_agents} agents, {spec.observation_size} numbers seen, "
             f"{spec.num_actions} {kind}, at most {spec.epoch_steps} steps",
-            f"mean reward {interval.value:.4f}, 95 % interval {interval.low:.4f} to "
-            f"{interval.high:.4f} over {len(rewards)} seeds",
+            f"mean reward {show(interval.value)}, 95 % interval {show(interval.low)} to "
+            f"{show(interval.high)} over {len(rewards)} seeds",
         )
 
 

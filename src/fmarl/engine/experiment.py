@@ -182,7 +182,8 @@ def _check_numbers(experiment: Experiment) -> None:
     for name, (smallest, largest) in _RANGES.items():
         value = getattr(experiment, name)
         allowed = f"{smallest} <= {name} <= {largest}"
-        require(smallest <= value <= largest, f"{name} = {value}", allowed, "Change it.")
+        fix = f"Use {min(max(value, smallest), largest)}."
+        require(smallest <= value <= largest, f"{name} = {value}", allowed, fix)
 
 
 def _refuse_unused(experiment: Experiment) -> None:

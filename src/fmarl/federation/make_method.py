@@ -3,9 +3,9 @@
 import numpy as np
 from jaxtyping import Float, Int
 
-from fmarl.errors import require
+from fmarl.errors import did_you_mean, require
 from fmarl.federation.method import Attack, Method
-from fmarl.theory.plan import make_plan
+from fmarl.theory.plan import make_plan, require_sync_period
 
 ROBUST = {"median": 1, "trimmed": 1, "centred-clip": 1, "krum": 3}
 """Rules against Byzantine agents (`robust.py`), and agents that each needs beside 2f of them."""
@@ -39,7 +39,7 @@ def make_method(
     ([[2, 2, 2]], [1.0, 1.0], 0)
     """
     require(num_agents >= 1, f"num_agents = {num_agents}", "1 or more", "Use 7, say.")
-    require(sync_period >= 1, f"sync_period = {sync_period}", "1 or more", "Use 15, say.")
+    require_sync_period(sync_period)
     if local_updates is None:
         local_updates = np.full((1, num_agents), sync_period)
     mixing = np.zeros((0, num_agents, num_agents)) if mixing is None else mixing
@@ -140,7 +140,12 @@ def _check_average(method: Method) -> None:
 def _check_rule(method: Method) -> None:
     """A robust rule speaks of one group of equals, large enough for what it tolerates."""
     words, word = ["mean", *ROBUST], method.aggregate
-    require(word in words, f"aggregate = {word!r:.40}", f"one of {', '.join(words)}", "Choose one.")
+    require(
+        word in words,
+        f"aggregate = {word!r:.40}",
+        f"one of {', '.join(words)}",
+        did_you_mean(word, words, "Use mean."),
+    )
     if word == "mean":
         return
     require(

@@ -21,6 +21,9 @@ from fmarl.plugins import METHOD, call, is_plugin, load, offered, own_code, requ
 from fmarl.settings_io import parse_changes
 from fmarl.theory import exponential_decay
 
+MOST_DRAWN = 10**7
+"""Numbers that are drawn for a whole run at its start."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MethodConfig:
@@ -277,7 +280,6 @@ def _levels(config: MethodConfig, team: Team) -> dict:
 
 def _local_updates(config: MethodConfig, team: Team) -> Int[np.ndarray, "period agent"]:
     """τ_i for one period, or for each if something is drawn."""
-    shape = (team.periods, team.num_agents)
     if config.local_updates.startswith("drawn:"):
         fewest, most = read_range(config.local_updates.removeprefix("drawn:"))
         require(
@@ -286,7 +288,7 @@ def _local_updates(config: MethodConfig, team: Team) -> Int[np.ndarray, "period 
             f"1 <= fewest <= most <= sync_period = {config.sync_period}",
             "Write drawn:1-15.",
         )
-        return _generator(team, "local updates").integers(fewest, most + 1, shape)
+        return _generator(team, "local updates").integers(fewest, most + 1, _drawn_shape(team))
     text, seconds = config.local_updates, config.step_seconds
     return read_local_updates(text, seconds, team.num_agents, config.sync_period)[None]
 
@@ -297,9 +299,16 @@ def _present(config: MethodConfig, team: Team) -> Bool[np.ndarray, "period agent
     require(0 < share <= 1, f"participation = {share}", "0 < participation <= 1", "Use 1 for all.")
     if share == 1:
         return np.ones((1, team.num_agents), np.bool_)
-    shape = (team.periods, team.num_agents)
-    order = _generator(team, "participation").random(shape).argsort(axis=1)
+    order = _generator(team, "participation").random(_drawn_shape(team)).argsort(axis=1)
     return order < math.ceil(share * team.num_agents)
+
+
+def _drawn_shape(team: Team) -> tuple[int, int]:
+    """Of what is drawn for all periods at once, so not for any number of them."""
+    drawn = team.periods * team.num_agents
+    what = f"to draw for {team.periods} periods of {team.num_agents} agents"
+    require(drawn <= MOST_DRAWN, what, f"{MOST_DRAWN} draws", "Use fewer epochs.")
+    return team.periods, team.num_agents
 
 
 def _decay(config: MethodConfig) -> Float[np.ndarray, " slot"]:

@@ -6,11 +6,11 @@ a crash or a power cut at any moment there is the old file or the new one, never
 
 import errno
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+
+from fmarl.settings_io import open_regular
 
 TEMPORARY = ".tmp"
 """How the name of a file ends that is not yet whole."""
@@ -120,17 +120,6 @@ def read_whole(path: Path, largest: int, start: int = 0) -> bytes:
             raise OSError(errno.EFBIG, f"it has {rest} bytes, more than {largest}")
         file.seek(start)
         return file.read(rest)
-
-
-def open_regular(path: Path) -> BinaryIO:
-    """Open a file to read; `OSError` if it is a pipe, a device or anything else without an end."""
-    # Opened at once, where a pipe under a file's name would wait for a writer for ever.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    file = os.fdopen(descriptor, "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError(errno.EINVAL, "it is not a regular file")
-    return file
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
 from fmarl.records.atomic_files import (
     cut,
-    open_regular,
     read_whole,
     reason,
     sync,
@@ -26,6 +25,7 @@ from fmarl.records.atomic_files import (
 )
 from fmarl.records.events import EventCode, Note
 from fmarl.records.strict_json import Malformed, decode, encode_line
+from fmarl.settings_io import open_regular
 
 BLOCK = 1 << 16
 LARGEST_LINE = 1 << 20

@@ -11,7 +11,7 @@ from fmarl.records.atomic_files import DiskTrouble, read_whole, reason, remove, 
 from fmarl.records.run_folder import RunFolder
 from fmarl.records.strict_json import LARGEST_SEALED, Malformed, seal, unseal
 
-LIST = "files.json"
+LIST, PAGE = "files.json", "report.html"
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -23,6 +23,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """
     ours = _names(folder / LIST)
     _require_free(folder, [name for name in (LIST, *files) if name not in ours])
+    require_place_for_report(folder)
     try:
         for place in {(folder / name).parent for name in files}:
             place.mkdir(parents=True, exist_ok=True)
@@ -36,6 +37,20 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
         raise _unwritable(folder, reason(error)) from None
     except DiskTrouble as trouble:
         raise _unwritable(folder, str(trouble)) from None
+
+
+def require_place_for_report(folder: Path) -> None:
+    """Refuse a folder that is full of other things, such as `/`: a slip would scatter files."""
+    is_run = RunFolder(folder).description.exists()
+    fix = f"Use --out {folder / 'report'}."
+    require(not is_run, f"{folder}, a run,", "a folder for the report", fix)
+    try:
+        is_used = folder.is_dir() and any(folder.iterdir())
+    except OSError as error:
+        raise _unwritable(folder, reason(error)) from None
+    ours = any((folder / name).exists() for name in (LIST, PAGE))
+    allowed = "a new or an empty folder, or one with an earlier report"
+    require(ours or not is_used, f"to write a report into {folder}", allowed, fix)
 
 
 def _write_names(folder: Path, names: set[str]) -> None:
@@ -58,8 +73,6 @@ def _names(path: Path) -> set[str]:
 
 def _require_free(folder: Path, names: list[str]) -> None:
     fix = "Choose another with --out."
-    is_run = RunFolder(folder).description.exists()
-    require(not is_run, f"{folder}, a run,", "a folder for the report", fix)
     taken = next((folder / name for name in names if (folder / name).exists()), None)
     require(taken is None, f"to replace {taken}", "what fmarl report has written", fix)
 

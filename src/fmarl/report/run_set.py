@@ -91,7 +91,9 @@ def read_run_set(paths: Sequence[Path]) -> RunSet:
             unused.append(Unused(name, f"no metrics yet ({run.state})"))
     kept = _once_per_seed(_without_copies(runs, unused), unused)
     if not kept:
-        raise BadInput(f"{unused[0].name}: {unused[0].why}. Nothing can be reported of it.")
+        raise BadInput(
+            f"{unused[0].name}: {unused[0].why.rstrip('.')}. Nothing can be reported of it."
+        )
     asked = ["."] if _holds_just(parent, folders) else names
     return RunSet(parent=parent, asked=asked, groups=_grouped(kept), unused=unused)
 

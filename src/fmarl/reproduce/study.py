@@ -8,7 +8,7 @@ setting. A variant changes some of them, to see whether a claim depends on the c
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from fmarl.errors import require
+from fmarl.errors import did_you_mean, require
 from fmarl.reproduce import paper
 
 LOCAL_UPDATES: dict[str, dict[str, str]] = {
@@ -211,7 +211,12 @@ def make_study(profile: str, word: str = "standard", seeds: int | None = None) -
     known = ", ".join(LENGTHS)
     require(profile in LENGTHS, f"profile {profile!r:.40}", f"one of {known}", "Use quick.")
     variants = ", ".join(VARIANTS)
-    require(word in VARIANTS, f"variant {word!r:.40}", f"one of {variants}", "Choose one.")
+    require(
+        word in VARIANTS,
+        f"variant {word!r:.40}",
+        f"one of {variants}",
+        did_you_mean(word, VARIANTS, "Leave it out."),
+    )
     length = LENGTHS[profile]
     if seeds is not None:
         require(1 <= seeds <= 100, f"seeds = {seeds}", "1 to 100", "Use 5, for example.")

@@ -94,7 +94,8 @@ class Batch(NamedTuple):
     @property
     def mean_reward(self) -> float:
         """Mean over the steps of those agents that were present; zero if nobody was."""
-        return float(self.reward.mean(where=self.present)) if self.present.any() else 0.0
+        with np.errstate(over="ignore"):  # what is infinite is left out of the metrics
+            return float(self.reward.mean(where=self.present)) if self.present.any() else 0.0
 
     def digest(self) -> str:
         """Return the sha256 of every bit of it, shapes included."""

@@ -7,7 +7,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from fmarl.errors import require
-from fmarl.theory.problem import Real, shown
+from fmarl.theory.problem import LARGEST, Real, shown
+
+MOST_SLOTS = 100_000
+"""Of a period: each has a decay weight and a bound of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,12 +119,7 @@ def make_plan(
     >>> make_plan(sync_period=3, num_agents=2).local_updates
     array([3, 3])
     """
-    require(
-        sync_period >= 1,
-        f"sync_period = {sync_period}",
-        "sync_period >= 1",
-        "1 averages after every update.",
-    )
+    require_sync_period(sync_period)
     if local_updates is None:
         agents = 0 if num_agents is None else num_agents
         require(
@@ -141,6 +139,13 @@ def make_plan(
     )
 
 
+def require_sync_period(sync_period: int) -> None:
+    """Refuse a period that has no slot, or so many that arrays over them fill the memory."""
+    allowed = f"1 <= sync_period <= {MOST_SLOTS}"
+    fits = 1 <= sync_period <= MOST_SLOTS
+    require(fits, f"sync_period = {sync_period}", allowed, "Use 15, as the paper does.")
+
+
 def exponential_decay(decay_rate: Real, sync_period: int) -> Float[np.ndarray, "... slot"]:
     """Trust a gradient less the longer its agent has drifted from the average.
 
@@ -150,6 +155,7 @@ def exponential_decay(decay_rate: Real, sync_period: int) -> Float[np.ndarray, "
     >>> exponential_decay(0.25, 3)
     array([1.  , 0.5 , 0.25])
     """
+    require_sync_period(sync_period)
     require(
         bool(np.all((np.asarray(decay_rate) > 0) & (np.asarray(decay_rate) <= 1))),
         f"decay_rate = {shown(decay_rate)}",
@@ -175,16 +181,16 @@ def count_updates(*, num_epochs: int, epoch_steps: int, steps_per_update: int) -
 
 
 def _check_schedule(plan: Plan) -> None:
-    for name in ("learning_rate", "total_updates"):
+    for name, usual in {"learning_rate": "1e-4", "total_updates": "3000"}.items():
         value = getattr(plan, name)
         require(
-            bool(np.all(np.isfinite(value)) and np.all(np.greater(value, 0))),
+            bool(np.all(np.greater(value, 0)) and np.all(np.less_equal(value, LARGEST))),
             f"{name} = {shown(value)}",
-            f"{name} > 0 and finite",
-            "The paper uses 1e-4 and 3000.",
+            f"0 < {name} <= {LARGEST:g}",
+            f"Use {usual}, as the paper does.",
         )
     period = plan.sync_period
-    require(period >= 1, "sync_period = 0", "sync_period >= 1", "1 averages after every update.")
+    require_sync_period(period)
     require(plan.num_agents >= 1, "num_agents = 0", "num_agents >= 1", "Give one τ_i per learner.")
     require(
         bool(np.all((plan.local_updates >= 1) & (plan.local_updates <= period))),

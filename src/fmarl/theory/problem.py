@@ -7,6 +7,10 @@ from jaxtyping import Float, Int
 
 from fmarl.errors import require
 
+LARGEST = 1e38
+"""Of any number that is given: products of a few of them can be computed, also in float32."""
+EXAMPLES = {"smoothness": 200.0, "gradient_noise": 2000.0, "noise_correlation": 0.0}
+
 Real = float | int | np.floating | Float[np.ndarray, "..."] | Int[np.ndarray, "..."]
 """A number, or an array of numbers with one entry per setting: every formula here broadcasts."""
 
@@ -47,10 +51,10 @@ class Problem:
         for field in fields(self):
             name, value = field.name, getattr(self, field.name)
             require(
-                bool(np.all(np.isfinite(value)) and np.all(np.greater_equal(value, 0))),
+                bool(np.all(np.greater_equal(value, 0)) and np.all(np.less_equal(value, LARGEST))),
                 f"{name} = {shown(value)}",
-                f"{name} >= 0 and finite",
-                "Costs, variances and gaps are never negative.",
+                f"0 <= {name} <= {LARGEST:g}",
+                f"Use a number such as {EXAMPLES.get(name, 1.0):g}.",
             )
         require(
             bool(np.all(np.greater(self.smoothness, 0))),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fmarl.errors import BadInput, did_you_mean, require
 from fmarl.topology import families
-from fmarl.topology.graph import Graph, from_edges
+from fmarl.topology.graph import Graph, from_edges, require_num_agents
 from fmarl.topology.graph_file import parse_edge, read_graph
 from fmarl.topology.graph_search import best_graph
 
@@ -27,6 +27,7 @@ def graph_from_text(text: str, num_agents: int | None = None, seed: int = 0) -> 
     word, colon, argument = text.strip().partition(":")
     if word in GRAPHS:
         agents = USUAL_AGENTS if num_agents is None else num_agents
+        require_num_agents(agents)  # before any edge is made
         return GRAPHS[word](agents, argument if colon else None, seed)
     if text.strip() and set(text) <= set("0123456789-, "):
         edges = [_inline_edge(item) for item in text.split(",")]

@@ -4,21 +4,24 @@ The agents never meet; what they have in common is the task, which is what feder
 averages over. A copy whose episode ends restarts by itself, so all rows stay alive all epoch.
 """
 
-from collections.abc import Callable
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings
 
 import numpy as np
 from jaxtyping import Float32
 
 from fmarl.closeable import Closeable
-from fmarl.errors import BadInput
+from fmarl.errors import BadInput, did_you_mean
 from fmarl.worlds import spaces
 from fmarl.worlds.world import Observation, Step, World, WorldSpec
 
 if TYPE_CHECKING:
     import gymnasium
+
+PACKAGES = {"ALE": "ale_py"}
+"""Which package, as it is imported, registers a well-known family of environments."""
 
 
 def gymnasium_world(
@@ -158,15 +161,25 @@ def _make(env_id: str, make_options: dict[str, Any]) -> "gymnasium.Env":
     import gymnasium
 
     try:
-        return gymnasium.make(env_id, **{"disable_env_checker": True, **make_options})
+        with catch_warnings(action="ignore"):  # what matters of them, we say
+            return gymnasium.make(env_id, **{"disable_env_checker": True, **make_options})
     except (gymnasium.error.UnregisteredEnv, gymnasium.error.DeprecatedEnv):
-        close = get_close_matches(env_id, gymnasium.registry, n=3, cutoff=0.4)
-        known = ", ".join(close or ["CartPole-v1", "Pendulum-v1"])
+        allowed = "a registered id, or PACKAGE:ID for a package that registers its own"
+        hint = _nearest(env_id, gymnasium.registry)
         raise BadInput(
-            f"Gymnasium environment {env_id!r} is not allowed: a registered id."
-            f" Try one of {known}, or PACKAGE:ID for a package that registers its own."
+            f"Gymnasium environment {env_id!r} is not allowed: {allowed}. {hint}"
         ) from None
     except Exception as problem:  # whatever an environment's own code raises
         raise BadInput(
             f"Gymnasium environment {env_id!r} can not be made: {spaces.error_text(problem)}."
         ) from None
+
+
+def _nearest(env_id: str, known: Iterable[str]) -> str:
+    """The id that was probably meant, or where a whole family of environments comes from."""
+    family, slash, _ = env_id.partition("/")
+    if not slash:
+        words = [f"gym:{name}" for name in known]
+        return did_you_mean(f"gym:{env_id}", words, "Try gym:CartPole-v1.")
+    package = PACKAGES.get(family, "PACKAGE")
+    return f"Install the package that registers {family}, and write gym:{package}:{env_id}."

@@ -50,7 +50,9 @@ def make_world(word: str, **options: Any) -> World:
     except (TypeError, ValueError) as problem:  # such as a word where a number belongs
         if isinstance(problem, BadInput):
             raise
-        raise BadInput(f"options {options!r:.60} are not allowed: {problem}. Change it.") from None
+        raise BadInput(
+            f"options {options!r:.60} are not allowed: {problem}. See fmarl world {word} --about."
+        ) from None
 
 
 def manual(word: str) -> str:

@@ -177,7 +177,7 @@ def test_slow_adoption_saves_downloads_not_uploads():
         ({"method": "delayed", "delay_slots": -1}, "0 to 10000 slots"),
         ({"method": "periodic", "learning_rate": 0.0}, "learning_rate"),
         ({"method": "periodic", "learning_rate": float("nan")}, "learning_rate"),
-        ({"method": "periodic", "sync_period": 0}, "1 or more"),
+        ({"method": "periodic", "sync_period": 0}, "1 <= sync_period"),
         ({"method": "periodic", "hierarchy": 5}, "several worlds, an edge virtual agent for each"),
         ({"method": "periodic", "hierarchy": -1}, "0 to 1000 periods"),
         ({"method": "synchronous", "hierarchy": 5}, "not used by method synchronous"),

@@ -36,7 +36,7 @@ def _says(what: str, allowed: str) -> str:
 def test_a_problem_refuses_numbers_that_are_negative_or_not_finite(name, value):
     fields = {"smoothness": 1.0, "gradient_noise": 1.0, name: value}
 
-    with pytest.raises(BadInput, match=_says(f"{name} = {value:g}", f"{name} >= 0 and finite")):
+    with pytest.raises(BadInput, match=_says(f"{name} = {value:g}", f"0 <= {name} <= 1e+38")):
         Problem(**fields)
 
 
@@ -65,7 +65,7 @@ def test_long_arrays_are_shown_in_short():
 @pytest.mark.parametrize("name", ["learning_rate", "total_updates"])
 @pytest.mark.parametrize("value", [0.0, -0.1, float("nan"), float("inf")])
 def test_a_plan_refuses_steps_and_lengths_that_are_not_positive(name, value):
-    with pytest.raises(BadInput, match=_says(f"{name} = {value:g}", f"{name} > 0 and finite")):
+    with pytest.raises(BadInput, match=_says(f"{name} = {value:g}", f"0 < {name} <= 1e+38")):
         make_plan(sync_period=2, num_agents=2, **{name: value})
 
 
@@ -97,7 +97,7 @@ def test_a_plan_refuses_an_empty_list_of_agents():
 
 
 def test_a_plan_refuses_an_empty_period():
-    with pytest.raises(BadInput, match=_says("sync_period = 0", "sync_period >= 1")):
+    with pytest.raises(BadInput, match=_says("sync_period = 0", "1 <= sync_period <= 100000")):
         make_plan(sync_period=0, num_agents=2)
     with pytest.raises(BadInput, match="sync_period = 0"):
         Plan(

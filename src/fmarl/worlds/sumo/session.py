@@ -68,7 +68,10 @@ class SumoSession(Closeable):
                 self.api.start(["sumo", *arguments])
                 self._started = True
         except (self.api.TraCIException, self.api.FatalTraCIError) as error:
-            raise BadInput(f"SUMO refuses the traffic: {_first_line(error)}. Change it.") from None
+            raise BadInput(
+                f"SUMO refuses the traffic: {_first_line(error)}. "
+                "See fmarl world --about for the options of a road."
+            ) from None
 
     def advance(self) -> int:
         """Advance by one step; how many vehicles touch another one now."""
