@@ -27,6 +27,18 @@ def require(holds: bool, what: str, allowed: str, fix: str) -> None:
         raise BadInput(f"{what} is not allowed: {allowed}. {fix}")
 
 
+def require_word(what: str, word: str, known: Iterable[str], usual: str) -> None:
+    """Raise `BadInput` unless a word is known, with the one that was probably meant.
+
+    >>> require_word("weights", "papr", ["paper", "optimal"], "Use paper.")
+    Traceback (most recent call last):
+    fmarl.errors.BadInput: weights 'papr' is not allowed: one of paper, optimal. Did you mean paper?
+    """
+    words = list(known)
+    fix = did_you_mean(word, words, usual)
+    require(word in words, f"{what} {word!r:.60}", f"one of {', '.join(words)}", fix)
+
+
 def require_positive(**numbers: float | int) -> None:
     """Raise `BadInput` on the first number that is not positive and finite.
 

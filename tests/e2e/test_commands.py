@@ -1,10 +1,10 @@
 """The commands as a user runs them: real processes, real files, exit codes, one-line errors."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -147,20 +147,19 @@ def test_a_reader_that_leaves_early_gets_no_traceback():
     assert done.stderr == ""
 
 
-def test_ctrl_c_ends_quietly(tmp_path: Path):
-    settings = tmp_path / "settings.json"
-    os.mkfifo(settings)
-    process = subprocess.Popen(
-        fmarl_command("bounds", "--settings", str(settings)),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with settings.open("w"):  # opens only when the command does: it is at work, and waits for us
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert said == "fmarl: stopped\n"
+@pytest.mark.parametrize(
+    ("number", "code", "line"),
+    [(signal.SIGINT, 130, "fmarl: stopped\n"), (signal.SIGTERM, -signal.SIGTERM, "")],
+)
+def test_a_long_command_ends_quietly_within_two_seconds_of_a_signal(number, code, line):
+    words = fmarl_command("world", "toy-quadratic", "--epochs", "10000")
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        maps = Path(f"/proc/{process.pid}/maps")
+        while "numpy" not in maps.read_text():  # still being loaded
+            time.sleep(0.05)
+        process.send_signal(number)
+        assert process.wait(2) == code
+        assert process.communicate()[1] == line
 
 
 @pytest.mark.parametrize("package", ["fmarl.theory", "fmarl.topology"])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from fmarl.algorithms.networks import ACTIVATIONS
-from fmarl.errors import require
+from fmarl.errors import require, require_word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +26,7 @@ class AgentConfig:
         sizes = f"hidden = {self.hidden}"
         fits = len(self.hidden) >= 1 and all(1 <= width <= 4096 for width in self.hidden)
         require(fits, sizes, "one width or more, each 1 to 4096", "Use 64 64.")
-        words = ", ".join(ACTIVATIONS)
-        require(
-            self.activation in ACTIVATIONS, f"activation = {self.activation!r}", words, "Use tanh."
-        )
+        require_word("activation", self.activation, ACTIVATIONS, "Use tanh.")
         require(
             0 <= self.discount < 1, f"discount = {self.discount}", "0 <= discount < 1", "Use 0.9."
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tyro
 
-from fmarl.cli.output import Flag, console, print_json, print_lines
+from fmarl.cli.output import Flag, console, print_json, print_lines, print_text
 from fmarl.cli.progress import ProgressDisplay, duration
 from fmarl.cli.report import say_what_holds
 from fmarl.engine.experiment import Experiment
@@ -116,7 +116,7 @@ class Reproduce:
         elif not self.quiet and not self.json:
             time = f"take about {duration(seconds)} on {cores} cores"
             rest = f"{len(todo)} are missing and {time}" if todo else "none is missing"
-            print_lines(f"{folder} has {there} runs; {rest}.")
+            print_text(f"{folder} has {there} runs; {rest}.")
 
 
 def _print_end(name: str, status: RunStatus, seconds_left: float) -> None:

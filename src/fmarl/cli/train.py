@@ -17,7 +17,7 @@ from fmarl.engine.extend_run import extend, require_extendable
 from fmarl.engine.plugin_sources import changed_plugins
 from fmarl.engine.profiles import PROFILES
 from fmarl.engine.run import begin, read_experiment, require_same_versions
-from fmarl.errors import require
+from fmarl.errors import require, require_word
 from fmarl.records.run_folder import read_run
 from fmarl.settings_io import read_file, with_changes
 from fmarl.worlds.registry import make_world
@@ -46,8 +46,7 @@ class Train:
     def defaults(options: Sequence[str]) -> "Train":
         """What profile and config file say; flags then change it."""
         profile, config = _given("--profile", options) or "paper", _given("--config", options)
-        known = ", ".join(PROFILES)
-        require(profile in PROFILES, f"profile {profile!r:.40}", known, "Use paper.")
+        require_word("profile", profile, PROFILES, "Use paper.")
         if config is None:
             return Train(experiment=PROFILES[profile])
         content = read_file(Path(config))

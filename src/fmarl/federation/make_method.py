@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Int
 
-from fmarl.errors import did_you_mean, require
+from fmarl.errors import require, require_word
 from fmarl.federation.method import Attack, Method
 from fmarl.theory.plan import make_plan, require_sync_period
 
@@ -140,12 +140,7 @@ def _check_average(method: Method) -> None:
 def _check_rule(method: Method) -> None:
     """A robust rule speaks of one group of equals, large enough for what it tolerates."""
     words, word = ["mean", *ROBUST], method.aggregate
-    require(
-        word in words,
-        f"aggregate = {word!r:.40}",
-        f"one of {', '.join(words)}",
-        did_you_mean(word, words, "Use mean."),
-    )
+    require_word("aggregate", word, words, "Use mean.")
     if word == "mean":
         return
     require(

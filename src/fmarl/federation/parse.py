@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from fmarl.errors import BadInput, require
+from fmarl.errors import BadInput, require, require_word
 from fmarl.federation.method import Attack
 from fmarl.theory import local_updates_from_times, spread_local_updates
 from fmarl.topology import WEIGHTS, Graph, graph_from_text
@@ -78,8 +78,7 @@ def read_mixing(
     >>> read_mixing("path", "paper", 0.25, 1, num_agents=2, seed=0).tolist()
     [[[0.75, 0.25], [0.25, 0.75]]]
     """
-    known = ", ".join(WEIGHTS)
-    require(weights in WEIGHTS, f"weights = {weights!r}", f"one of {known}", "Check the spelling.")
+    require_word("weights", weights, WEIGHTS, "Use paper.")
     if isinstance(graph, str):
         graph = graph_from_text(graph, num_agents, seed=seed)
     return WEIGHTS[weights](graph, consensus_step, rounds)

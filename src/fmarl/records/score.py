@@ -43,10 +43,10 @@ def score_text(value: float | None) -> str:
     """A score as tables show it: at least three decimals as NAS wants them, or three digits.
 
     >>> [score_text(value) for value in (0.1234, 21.5, 499.97, -0.0001234, -0.0, 1234567.8, None)]
-    ['0.123', '21.5', '500', '-0.000123', '0.000', '1.23e+06', '–']
+    ['0.123', '21.5', '500.0', '-0.000123', '0.000', '1.23e+06', '–']
     """
     if value is None or not math.isfinite(value):
         return "–"
     if 0 < abs(value) < 0.1 or abs(value) >= 100_000:
         return f"{value:.3g}"
-    return f"{value + 0:.{3 if abs(value) < 10 else 1}f}".removesuffix(".0")
+    return f"{value + 0:.{3 if abs(value) < 10 else 1}f}"

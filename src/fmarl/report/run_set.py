@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from fmarl.errors import BadInput, require
+from fmarl.errors import BadInput, require, require_word
 from fmarl.federation.run_labels import distinct_labels, label_of
 from fmarl.records.run_folder import UNSPEAKABLE
 from fmarl.records.run_list import copies_of, runs_at
@@ -169,9 +169,8 @@ def require_known(groups: Sequence[Group], against: str) -> None:
     """Refuse a name that no group has."""
     known = [one.label for one in groups]
     plain = [label_of(one.first.settings) for one in groups]
-    allowed = f"one of {', '.join(known)}"
-    what = f"--against {against!r:.60}"
-    require(not against or against in (*known, *plain), what, allowed, "Check the spelling.")
+    if against and against not in plain:
+        require_word("--against", against, known, f"Use {known[0]!r}.")
 
 
 def _speakable(name: str) -> str:

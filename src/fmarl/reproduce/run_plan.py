@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fmarl.engine.experiment import Experiment
-from fmarl.errors import require
+from fmarl.errors import require_word
 from fmarl.reproduce import paper
 from fmarl.reproduce.bound_runs import BOUND_NAMES, bound_experiments, bound_sources
 from fmarl.reproduce.methods import (
@@ -69,8 +69,7 @@ class Task(NamedTuple):
 
 def parts_of(word: str) -> list[str]:
     """The figures and tables that a word of the command line stands for."""
-    known = ", ".join([*paper.PARTS, "all"])
-    require(word in paper.PARTS or word == "all", f"{word!r:.40}", f"one of {known}", "Use all.")
+    require_word("part", word, [*paper.PARTS, "all"], "Use all.")
     return list(paper.PARTS) if word == "all" else [word]
 
 

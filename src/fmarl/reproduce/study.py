@@ -8,7 +8,7 @@ setting. A variant changes some of them, to see whether a claim depends on the c
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from fmarl.errors import did_you_mean, require
+from fmarl.errors import require, require_word
 from fmarl.reproduce import paper
 
 LOCAL_UPDATES: dict[str, dict[str, str]] = {
@@ -208,15 +208,8 @@ class Study(NamedTuple):
 
 def make_study(profile: str, word: str = "standard", seeds: int | None = None) -> Study:
     """The study of a profile and a variant, on so many seeds if a number is given."""
-    known = ", ".join(LENGTHS)
-    require(profile in LENGTHS, f"profile {profile!r:.40}", f"one of {known}", "Use quick.")
-    variants = ", ".join(VARIANTS)
-    require(
-        word in VARIANTS,
-        f"variant {word!r:.40}",
-        f"one of {variants}",
-        did_you_mean(word, VARIANTS, "Leave it out."),
-    )
+    require_word("profile", profile, LENGTHS, "Use quick.")
+    require_word("variant", word, VARIANTS, "Leave it out.")
     length = LENGTHS[profile]
     if seeds is not None:
         require(1 <= seeds <= 100, f"seeds = {seeds}", "1 to 100", "Use 5, for example.")

@@ -1,9 +1,6 @@
 """What is typed, or lies on the disk, has a limit that is looked at before anything is done."""
 
 import os
-import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -65,17 +62,6 @@ def test_a_report_goes_where_nothing_else_lies(tmp_path, capsys):
     assert [path.name for path in full.iterdir()] == ["thing"]
     assert main([*words, str(full / "report")]) == 0
     assert main([*words, str(full / "report")]) == 0
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_long_command_ends_within_two_seconds_of_a_signal(number):
-    words = [sys.executable, "-m", "fmarl", "world", "toy-quadratic", "--epochs", "10000"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(1.5)
-        process.send_signal(number)
-        process.wait(2)
-        assert "Traceback" not in process.communicate()[1]
 
 
 def test_the_public_names_are_listed_and_there():

@@ -6,15 +6,13 @@ import sys
 import time
 
 PROGRAM = """
-import signal, time
+import hashlib, signal
 from fmarl.cli.second_signal import ending_at_second_signal
 
 signal.signal(signal.SIGTERM, lambda *_: None)
 with ending_at_second_signal():
     print("ready", flush=True)
-    stop = time.monotonic() + 60
-    while time.monotonic() < stop:
-        time.sleep(0.1)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)  # minutes of native code
 """
 
 
