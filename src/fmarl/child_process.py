@@ -18,11 +18,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 
+LONGEST_TAIL = 8000
+"""Bytes that are read of a child's log."""
+STACK_SECONDS = 1.0
+"""How long a child may take to write where it is."""
 Stream = int | IO[Any] | None
 
 SEARCH_PATH = "FMARL_SEARCH_PATH"
@@ -92,13 +97,43 @@ class ChildProcess:
             self._lifeline = -1
 
 
-def start_connected(module: str, **settings: Any) -> tuple[ChildProcess, socket.socket]:
-    """A child whose first word is a socket (`connection_to_parent`), and our end of that."""
+_named: ContextVar[str] = ContextVar("named", default="")
+
+
+@contextmanager
+def children_named(name: str) -> Iterator[None]:
+    """Within it, connected children show a name, such as a run's, among the words of `ps`."""
+    token = _named.set(name)
+    try:
+        yield
+    finally:
+        _named.reset(token)
+
+
+def name_for_children() -> str:
+    """What `children_named` has set; empty outside of it."""
+    return _named.get()
+
+
+def show_in_ps(name: str) -> None:
+    """Give this process a name of up to 15 characters in `ps`; nothing where that can not be."""
+    with suppress(OSError):
+        Path("/proc/self/comm").write_text(name)
+
+
+def start_connected(
+    module: str, *, name: str = "", **settings: Any
+) -> tuple[ChildProcess, socket.socket]:
+    """A child whose first word is a socket (`connection_to_parent`), and our end of that.
+
+    The name is only for people who look at processes.
+    """
     ours, theirs = socket.socketpair()
     with theirs:
         descriptor = theirs.fileno()
         try:
-            child = ChildProcess(module, str(descriptor), pass_fds=[descriptor], **settings)
+            words = [str(descriptor), *filter(None, [name])]
+            child = ChildProcess(module, *words, pass_fds=[descriptor], **settings)
         except BaseException:
             ours.close()
             raise
@@ -112,7 +147,12 @@ class LoggedChild:
     """
 
     def __init__(
-        self, module: str, *, python_flags: Sequence[str] = (), environment: Mapping[str, str]
+        self,
+        module: str,
+        *,
+        name: str = "",
+        python_flags: Sequence[str] = (),
+        environment: Mapping[str, str],
     ) -> None:
         with ExitStack() as started:
             home = started.enter_context(
@@ -121,6 +161,7 @@ class LoggedChild:
             self.log = started.enter_context((Path(home) / "log").open("a+b", buffering=0))
             self._child, self.connection = start_connected(
                 module,
+                name=name,
                 python_flags=python_flags,
                 environment={"TMPDIR": home, **environment},
                 stdin=subprocess.DEVNULL,
@@ -145,11 +186,23 @@ class LoggedChild:
 
     def _last_words(self) -> str:
         """Line of the log that names the reason: Python's fatal error, or else the last one."""
-        size = os.fstat(self.log.fileno()).st_size
-        text = os.pread(self.log.fileno(), 4000, max(size - 4000, 0)).decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        lines = [line.strip() for line in self._tail().splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith("Fatal Python error")]
         return (fatal or lines or [""])[-1][:300]
+
+    def _tail(self) -> str:
+        """The end of its log."""
+        size = os.fstat(self.log.fileno()).st_size
+        start = max(size - LONGEST_TAIL, 0)
+        return os.pread(self.log.fileno(), LONGEST_TAIL, start).decode(errors="replace")
+
+    def stack(self) -> str:
+        """Where it is now, as `faulthandler` (a flag of Python's) writes it; ends it."""
+        self.log.truncate(0)
+        self._child.process.send_signal(signal.SIGABRT)
+        with suppress(subprocess.TimeoutExpired):  # as when it is stopped
+            self._child.process.wait(STACK_SECONDS)
+        return self._tail()
 
     def kill(self) -> None:
         """End it and all it started, now, and give back what we hold of it."""

@@ -11,9 +11,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from importlib.machinery import ModuleSpec
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -54,20 +52,6 @@ WORLD = Kind(
     "fmarl.worlds",
     "a function or class that gives a fmarl World, a gymnasium.Env or a pettingzoo.ParallelEnv",
 )
-
-
-class PluginFailed(RuntimeError):  # noqa: N818 — it reads as what happened
-    """A user's own code that raised; the text is one line of ours, the cause is theirs."""
-
-    def own_traceback(self) -> str:
-        """The user's traceback, without frames of ours and of Python's importing."""
-        cause = self.__cause__
-        assert cause is not None
-        shown = traceback.TracebackException.from_exception(cause)
-        shown.stack = traceback.StackSummary.from_list(
-            [frame for frame in shown.stack if not _is_ours(frame.filename)]
-        )
-        return "".join(shown.format())
 
 
 def is_plugin(word: str, kind: Kind) -> bool:
@@ -147,16 +131,12 @@ def source_of(word: str, kind: Kind) -> dict[str, str]:
     return {"word": word, "module": module, "name": name, "file": str(path), "sha256": digest}
 
 
-@contextmanager
-def own_code(what: str) -> Iterator[None]:
-    """Errors of the user's own code in the body, told apart from all others."""
-    try:
-        yield
-    except BadInput:
-        raise
-    except (Exception, SystemExit) as problem:
-        said = traceback.format_exception_only(problem)[-1].strip()
-        raise PluginFailed(f"{what}: {said}") from problem
+def look_here_first() -> None:
+    """Look in the current folder first, and last where the process that started this one would."""
+    first, *others = search_path()
+    if sys.path[:1] != [first]:
+        sys.path.insert(0, first)
+    sys.path += [folder for folder in others if folder not in sys.path]
 
 
 def _target(word: str, kind: Kind) -> tuple[str, str]:
@@ -166,7 +146,7 @@ def _target(word: str, kind: Kind) -> tuple[str, str]:
 
 def _find(module: str) -> ModuleSpec:
     """Where a module is; its packages are imported, and itself is not."""
-    _extend_path()
+    look_here_first()
     top = module.partition(".")[0]
     known = top not in sys.stdlib_module_names and module != "__main__"
     fix = "Name a file of your own, by a name that Python does not use itself."
@@ -203,14 +183,6 @@ def _require_own(spec: ModuleSpec, module: str) -> None:
         )
 
 
-def _extend_path() -> None:
-    """Look in the current folder first, and last where the process that started this one would."""
-    first, *others = search_path()
-    if sys.path[:1] != [first]:
-        sys.path.insert(0, first)
-    sys.path += [folder for folder in others if folder not in sys.path]
-
-
 def _file_of(module: str) -> str:
     return getattr(sys.modules[module], "__file__", None) or module
 
@@ -221,8 +193,3 @@ def _is_dotted(text: str) -> bool:
 
 def _described(value: object) -> str:
     return f"{value!r:.60}" if isinstance(value, str | int | float) else f"a {type(value).__name__}"
-
-
-def _is_ours(file: str) -> bool:
-    importing = file.startswith("<") or file == importlib.__file__
-    return importing or Path(file).is_relative_to(PACKAGE)

@@ -8,8 +8,9 @@ import signal
 import sys
 from collections.abc import Callable
 
-from fmarl.engine import run_writer, train
+from fmarl.engine import run_writer
 from fmarl.engine.engine import LocalEngine
+from fmarl.engine.run import resume
 from fmarl.records import checkpoint
 from fmarl.rollout import supervisor
 
@@ -64,4 +65,4 @@ def arm(point: str, slot: int) -> None:
 if __name__ == "__main__":
     folder, point, slot = sys.argv[1:]
     arm(point, int(slot))
-    train.resume(folder)
+    resume(folder)

@@ -16,6 +16,7 @@ from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.pool import WorldPool
 from fmarl.rollout.protocol import WorldMaker
 from fmarl.rollout.restarts import RestartPolicy
+from python_path import python_path
 
 FACTORY = "fmarl.worlds.registry:make_world"
 ROADS = {
@@ -113,7 +114,7 @@ def test_workers_never_load_jax():
 
 def test_a_missing_sumo_is_told_in_one_line(tmp_path: Path):
     (tmp_path / "libsumo.py").write_text("raise ImportError('libGL.so.1: cannot open')")
-    restarts = RestartPolicy(environment={"PYTHONPATH": str(tmp_path)})
+    restarts = RestartPolicy(environment={"PYTHONPATH": python_path(tmp_path)})
     with pytest.raises(BadInput, match=r"libGL.*pip install libsumo==1\.28\.0"):
         WorldPool([ROADS["figure-eight"]], run_seed=0, restarts=restarts)
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from python_path import python_path
+
 HERE = Path(__file__).parent
 GOLDEN: dict[str, Any] = json.loads((HERE / "run_digests.json").read_text())
 ENVIRONMENT: dict[str, str] = GOLDEN["environment"]
@@ -24,7 +26,7 @@ EXPECTED: dict[str, str] = GOLDEN["digests"]
 
 def in_own_process(*words: str) -> dict[str, Any]:
     """What this module prints for these words, under the fixed environment."""
-    place = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(HERE.parent)}
+    place = {**os.environ, **ENVIRONMENT, "PYTHONPATH": python_path()}
     command = [sys.executable, "-m", "golden.small_runs", *words]
     done = subprocess.run(command, env=place, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

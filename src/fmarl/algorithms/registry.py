@@ -13,8 +13,9 @@ from fmarl.algorithms.ppo import make_ppo
 from fmarl.algorithms.tac import make_tac
 from fmarl.algorithms.trpo import make_trpo
 from fmarl.errors import BadInput, did_you_mean, require
-from fmarl.plugins import ALGORITHM, call, is_plugin, load, offered, own_code, require_result
+from fmarl.plugins import ALGORITHM, call, is_plugin, load, offered, require_result
 from fmarl.settings_io import from_plain, parse_changes
+from fmarl.user_code import own_code
 
 ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
     "ppo": make_ppo,

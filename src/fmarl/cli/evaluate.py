@@ -12,6 +12,7 @@ from fmarl.engine.evaluate_run import evaluate_run
 from fmarl.engine.experiment import Experiment
 from fmarl.engine.run import read_experiment
 from fmarl.errors import require
+from fmarl.launch.exit_codes import RUN_ERRORS, report_error
 from fmarl.records.frames import write_frames
 from fmarl.records.score import measure_in, score_in
 from fmarl.report.statistics import mean_interval
@@ -53,11 +54,14 @@ class Evaluate:
             "Use --seed 0.",
         )
         experiments = {folder: read_experiment(folder) for folder in self.runs}
-        with progress_line(quiet=self.quiet or self.json) as say:
-            results = {
-                folder: self._evaluate(folder, experiment, say)
-                for folder, experiment in experiments.items()
-            }
+        try:
+            with progress_line(quiet=self.quiet or self.json) as say:
+                results = {
+                    folder: self._evaluate(folder, experiment, say)
+                    for folder, experiment in experiments.items()
+                }
+        except RUN_ERRORS as problem:
+            return report_error(problem)
         self._show(results, {folder: one.world for folder, one in experiments.items()})
         return 0
 

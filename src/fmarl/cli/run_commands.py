@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from fmarl.child_process import show_in_ps
 from fmarl.cli.output import Flag, own_command, print_json, print_lines
 from fmarl.cli.progress import ProgressDisplay
 from fmarl.cluster.faults.file import read_faults
@@ -15,7 +16,7 @@ from fmarl.cluster.ray_engine import RayEngine
 from fmarl.cluster.settings import ClusterSettings
 from fmarl.engine.engine import LocalEngine, MakeEngine
 from fmarl.engine.experiment import Experiment
-from fmarl.engine.run import Run, read_experiment, resume
+from fmarl.engine.run import Run, finished_run, read_experiment, resume
 from fmarl.errors import BadInput, require
 from fmarl.launch.exit_codes import RUN_ERRORS, report_error
 from fmarl.launch.launcher import EngineName, open_launcher, require_launcher
@@ -69,6 +70,9 @@ class RunFlags:
 
     def train(self, folders: Sequence[Path], *, force: bool = False) -> int:
         """Train runs whose folders have been made, one in this process or several in their own."""
+        folders = [folder for folder in folders if not self._is_finished(folder)]
+        if not folders:
+            return 0
         experiments = [read_experiment(folder) for folder in folders]
         with ProgressDisplay(quiet=self.quiet, as_json=self.json) as progress:
             if len(folders) == 1:
@@ -89,18 +93,31 @@ class RunFlags:
             tracker.add_line(line)
             progress.update(tracker.status)
 
+        show_in_ps(folder.name)
         try:
             run = resume(folder, listen=listen, force=force, make_engine=self._make_engine())
         except RUN_ERRORS as problem:
             return report_error(problem)
         tracker.end("done" if run.finished else "stopped")
         progress.update(tracker.status)
-        if self.json:
-            facts = {"folder": str(folder), "update_count": run.update_count, "digest": run.digest}
-            print_json({**facts, "finished": run.finished}, indent=None)
-        elif not self.quiet:
-            print_lines(*_result(run), *_next_step([folder], run.exit_code))
+        self._show(run, *_result(run), *_next_step([folder], run.exit_code))
         return run.exit_code
+
+    def _is_finished(self, folder: Path) -> bool:
+        """Whether there is nothing left to train; it is then shown as it is."""
+        run = finished_run(folder)
+        if run is not None:
+            done = f"{run.update_count} of {run.total_updates} updates"
+            self._show(run, f"{folder} is finished already: {done}, parameters {run.digest[:16]}")
+        return run is not None
+
+    def _show(self, run: Run, *lines: str) -> None:
+        if self.json:
+            facts = {"folder": str(run.folder), "update_count": run.update_count}
+            facts = {**facts, "digest": run.digest, "finished": run.finished}
+            print_json(facts, indent=None)
+        elif not self.quiet:
+            print_lines(*lines)
 
     def _make_engine(self) -> MakeEngine:
         if self.engine == "in-process":

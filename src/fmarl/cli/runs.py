@@ -10,7 +10,7 @@ from fmarl.cli.output import Flag, print_json, print_lines, print_table
 from fmarl.errors import require
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
-from fmarl.records.run_list import RunSummary, runs_at, state_of
+from fmarl.records.run_list import RunSummary, failure_line, runs_at, state_of
 from fmarl.records.score import measure_in, score_in, score_text
 
 RUNS = Path("runs")
@@ -34,18 +34,19 @@ class Runs:
         places = self.runs or (RUNS,)
         found = {run.folder.resolve(): run for place in places for run in runs_at(place)}
         named = ", ".join(map(str, places))
+        facts = [_facts(summary) for summary in found.values()]
         if self.json:
             tests = [{"tests": _tests(one)} if self.tests else {} for one in found.values()]
-            facts = [_facts(summary) for summary in found.values()]
             print_json([{**row, **more} for row, more in zip(facts, tests, strict=True)])
         elif not found:
             print_lines(f"no runs in {named}; start one with: fmarl train figure-eight")
         else:
-            rows = [_row(_facts(summary), places) for summary in found.values()]
+            rows = [_row(row, places) for row in facts]
             print_table(
                 f"runs in {named}", list(rows[0]), [[*row.values()] for row in rows], least=LEAST
             )
             print_lines(*(f"damaged: {run.problem}" for run in found.values() if run.problem))
+            print_lines(*(f"{row['run']}: {row['failure']}" for row in facts if row["failure"]))
         return 0
 
 
@@ -53,7 +54,7 @@ def _facts(summary: RunSummary) -> dict[str, Any]:
     experiment = summary.description.get("experiment", {})
     world = experiment.get("world", "")
     epoch, num_epochs = summary.last_metrics.get("epoch"), experiment.get("num_epochs")
-    state = "damaged" if summary.problem else state_of(summary.folder, epoch, num_epochs)
+    state = "damaged" if summary.problem else state_of(summary.folder, experiment)
     return {
         "run": summary.folder.name,
         "folder": str(summary.folder),
@@ -67,6 +68,7 @@ def _facts(summary: RunSummary) -> dict[str, Any]:
         "test reward": score_in(summary.last_test, world) if summary.last_test else None,
         "state": state,
         "started": summary.description.get("started"),
+        "failure": failure_line(summary.folder) if state == "failed" else "",
     }
 
 
@@ -80,7 +82,7 @@ def _row(facts: dict[str, Any], places: tuple[Path, ...]) -> dict[str, Any]:
     return {
         {"test reward": "last test"}.get(column, column): value
         for column, value in shown.items()
-        if column not in ("folder", "measure")
+        if column not in ("folder", "measure", "failure")
     }
 
 

@@ -16,11 +16,12 @@ from fmarl.engine.experiment import Experiment
 from fmarl.engine.extend_run import extend, require_extendable
 from fmarl.engine.plugin_sources import changed_plugins
 from fmarl.engine.profiles import PROFILES
-from fmarl.engine.run import begin, read_experiment, require_same_versions
+from fmarl.engine.run import begin, read_experiment, remove_unbegun, require_same_versions
+from fmarl.engine.start_check import check_start
 from fmarl.errors import require, require_word
+from fmarl.launch.exit_codes import RUN_ERRORS, report_error
 from fmarl.records.run_folder import read_run
 from fmarl.settings_io import read_file, with_changes
-from fmarl.worlds.registry import make_world
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +61,18 @@ class Train:
         self.flags.check(self.seeds)
         seeds = range(self.experiment.seed, self.experiment.seed + self.seeds)
         experiments = [replace(self.experiment, seed=seed) for seed in seeds]
-        # World, method and algorithm are made once, so that what can not be is refused here.
-        with make_world(self.experiment.world, **self.experiment.maker.options) as world:
-            self.experiment.make_method(world.spec)
-            self.experiment.make_algorithm(world.spec)
+        try:
+            warnings = check_start(self.experiment)
+        except RUN_ERRORS as problem:
+            return report_error(problem)
+        for warning in warnings if not self.flags.quiet else ():
+            warn(warning)
         folders = [begin(one, self._folder(one.seed)) for one in experiments]
         with _page_of(folders) if self.watch else nullcontext():
-            return self.flags.train(folders)
+            code = self.flags.train(folders)
+        for folder in folders if 0 < code < 128 else ():
+            remove_unbegun(folder)
+        return code
 
     def _folder(self, seed: int) -> Path | None:
         return self.out if self.out is None or self.seeds == 1 else self.out / f"seed-{seed}"

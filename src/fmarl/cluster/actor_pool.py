@@ -17,6 +17,7 @@ from fmarl.cluster.virtual_agent import VirtualAgent
 from fmarl.cluster.world_actor import WorldActor
 from fmarl.errors import BadInput, EngineFailed
 from fmarl.records.events import EventCode
+from fmarl.user_code import UserCodeFailed
 
 KILL_SECONDS = 5.0
 
@@ -82,6 +83,8 @@ class ActorPool:
             cause = problem.cause
             if isinstance(cause, BadInput):
                 raise BadInput(str(cause)) from None
+            if isinstance(cause, UserCodeFailed):  # a world's: it would only fail again
+                raise UserCodeFailed(cause.doing, cause.failure) from None
             raise AttemptFailed(f"{type(cause).__name__}: {cause}") from problem
         except exceptions.RayError as problem:
             raise AttemptFailed(" ".join(str(problem).split())[:200]) from problem

@@ -5,6 +5,7 @@ import signal
 from typing import Any, NamedTuple
 
 from fmarl.algorithms.algorithm import Acting
+from fmarl.child_process import children_named
 from fmarl.cluster.faults.injector import NO_FAULTS, FaultInjector
 from fmarl.cluster.inbox import AttemptId, StaleAttempt
 from fmarl.cluster.run_context import Location, RunContext, own_location
@@ -31,7 +32,8 @@ class WorldActor:
         self._world, self._faults = world, faults
         self._steps = experiment.steps_per_update
         self._sync_period = experiment.together.sync_period
-        self._pool = WorldPool([experiment.maker], run_seed=experiment.seed, first_world=world)
+        with children_named(f"run-{context.run_id}"):
+            self._pool = WorldPool([experiment.maker], run_seed=experiment.seed, first_world=world)
         self._attempt = AttemptId(-1, 0)
 
     def location(self) -> Location:

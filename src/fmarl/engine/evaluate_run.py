@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jax
 
+from fmarl.child_process import children_named
 from fmarl.engine.compiled import make_program
 from fmarl.engine.engine import policies_of
 from fmarl.engine.experiment import Experiment
@@ -28,7 +29,7 @@ def evaluate_run(
 ) -> Evaluation:
     """Test the parameters of a run's newest checkpoint on epochs that derive from a seed."""
     saved = read_checkpoint(folder, read_run(folder)["run_id"])
-    with Evaluator(experiment.maker, seed, repetitions) as evaluator:
+    with children_named(str(folder)), Evaluator(experiment.maker, seed, repetitions) as evaluator:
         policy = saved_policy(saved, experiment, evaluator.pool.specs[0])
         return evaluator.evaluate(policy, frames=frames, played=played)
 

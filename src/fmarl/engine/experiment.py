@@ -33,6 +33,10 @@ WORLD_FACTORY = "fmarl.worlds.registry:make_world"
 GIVEN = "given"
 """The word of a method that was made in Python, and is in the experiment as a whole."""
 
+MAX_SYNC_PERIOD = 100_000
+"""A method holds a weight for each slot of a period, and `method.json` holds the method."""
+MAX_LEARNING_RATE = 1e30
+
 # Its fields are flags without a prefix.
 _flat = tyro.conf.arg(name="")
 
@@ -84,6 +88,9 @@ class Experiment:
     """Folder of a run whose samples the gradient norm is measured on; empty for no measurement."""
     max_bad_updates: int = 10
     """Slots in a row in which some agent's step is not finite, before the run gives up."""
+    resume_promise: bool = True
+    """Refuse a world that does not repeat itself: a run of it that is killed can not be resumed to
+    the same bits. Without the promise, a resumed run begins its epoch anew."""
 
     def __post_init__(self) -> None:
         _check_numbers(self)
@@ -99,7 +106,8 @@ class Experiment:
     @property
     def maker(self) -> WorldMaker:
         """How workers make the world."""
-        return WorldMaker(self.world, parse_changes(self.set), WORLD_FACTORY)
+        options = parse_changes(self.set)
+        return WorldMaker(self.world, options, WORLD_FACTORY, self.resume_promise)
 
     def updates_per_epoch(self, spec: WorldSpec) -> int:
         """T / P: slots in an epoch."""
@@ -160,6 +168,8 @@ def describe_experiment(experiment: Experiment) -> dict[str, Any]:
     """
     unused = [word for word in ALGORITHMS if word != experiment.algorithm]
     unused += [name for name in ("set_algorithm", "method_record") if not getattr(experiment, name)]
+    if experiment.resume_promise:  # as before there was this setting
+        unused.append("resume_promise")
     plain = to_plain(experiment)
     if not experiment.together.set_method:
         del plain["together"]["set_method"]
@@ -184,6 +194,12 @@ def _check_numbers(experiment: Experiment) -> None:
         allowed = f"{smallest} <= {name} <= {largest}"
         fix = f"Use {min(max(value, smallest), largest)}."
         require(smallest <= value <= largest, f"{name} = {value}", allowed, fix)
+    period, rate = experiment.together.sync_period, experiment.together.learning_rate
+    allowed = f"at most {MAX_SYNC_PERIOD}"
+    require(period <= MAX_SYNC_PERIOD, f"sync_period = {period}", allowed, "Use 15, say.")
+    # Behind it the parameters would not be finite after one step.
+    allowed = f"at most {MAX_LEARNING_RATE:g}"
+    require(not rate > MAX_LEARNING_RATE, f"learning_rate = {rate}", allowed, "Use 1e-4, say.")
 
 
 def _refuse_unused(experiment: Experiment) -> None:

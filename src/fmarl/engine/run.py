@@ -1,25 +1,34 @@
 """A run and its folder: begin it, train it, go on with it."""
 
+import os
+import shlex
+import shutil
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fmarl.child_process import children_named
 from fmarl.engine.engine import LocalEngine, MakeEngine
 from fmarl.engine.experiment import Experiment, describe_experiment, with_method
 from fmarl.engine.extend_run import extend
 from fmarl.engine.plugin_sources import changed_plugins, describe_plugins
 from fmarl.engine.run_writer import Listener, RunWriter
 from fmarl.engine.signals import Stop
-from fmarl.engine.train import Training, run_all
-from fmarl.errors import BadInput
+from fmarl.engine.train import Training, parameters_digest, run_all
+from fmarl.errors import BadInput, EngineFailed
 from fmarl.federation.method import Method
 from fmarl.federation.parse import refuse_ignored
+from fmarl.records.atomic_files import DiskTrouble
+from fmarl.records.checkpoint import NoGoodCheckpoint, newest_checkpoint, read_checkpoint
 from fmarl.records.events import EventCode
+from fmarl.records.jsonl import last_record
 from fmarl.records.lock import hold
 from fmarl.records.run_description import describe_run, installed_versions
-from fmarl.records.run_folder import create_named_run, create_run, read_run
+from fmarl.records.run_folder import RunFolder, create_named_run, create_run, read_run
+from fmarl.records.run_list import is_complete
 from fmarl.settings_io import from_plain
 
 RUNS = Path("runs")
@@ -54,6 +63,8 @@ def begin(
 ) -> Path:
     """Make the folder of a run that has not begun yet, and return it."""
     refuse_ignored(experiment.together)
+    if experiment.samples:  # it must be found from any folder
+        experiment = replace(experiment, samples=os.path.abspath(experiment.samples))
     words = sys.argv if command_line is None else command_line
     description = describe_run(describe_experiment(experiment), {"run": experiment.seed}, words)
     if plugins := describe_plugins(experiment):
@@ -79,11 +90,23 @@ def train(
 ) -> Run:
     """Train an experiment in a new folder, to its end or until a signal stops it.
 
-    With a `method` from `make_method`, agents learn together by that.
+    With a `method` from `make_method`, agents learn together by that. If it can not even begin, no
+    folder stays.
     """
     if method is not None:
         experiment = with_method(experiment, method)
-    return resume(begin(experiment, folder, command_line=command_line), listen=listen)
+    path = begin(experiment, folder, command_line=command_line)
+    try:
+        return resume(path, listen=listen)
+    except Exception:
+        remove_unbegun(path)
+        raise
+
+
+def remove_unbegun(folder: Path) -> None:
+    """Take away a run's folder that has just been made, if nothing was measured in it."""
+    if not last_record(RunFolder(folder).metrics) and newest_checkpoint(folder) is None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def resume(
@@ -101,29 +124,78 @@ def resume(
     between two stretches of a run.
     """
     path = Path(folder)
-    if not force:
-        require_same_versions(path, read_run(path)["versions"])
     if num_epochs is not None:
+        if not force:
+            require_same_versions(path, read_run(path)["versions"])
         extend(path, num_epochs)
     description = read_run(path)
     experiment, run_id = experiment_of(description), description["run_id"]
     with ExitStack() as stack:
         notes = stack.enter_context(hold(path))
+        finished = finished_run(path)
+        if finished is not None:
+            return finished
+        if not force:
+            require_same_versions(path, description["versions"])
         writer = stack.enter_context(RunWriter(path, run_id, listen, experiment.world))
         writer.notes(notes)
         for line in changed_plugins(experiment, description):
             writer.event(EventCode.PLUGIN_CHANGED, detail=line)
         stop = stack.enter_context(Stop())
+        stack.enter_context(_failures_written(writer))
+        stack.enter_context(children_named(str(path)))
         training = stack.enter_context(Training(experiment, make_engine, run_id))
         training.restore(writer.restore(training.state()))
         if "extended" in description and not writer.is_blank:
             writer.method(training.schedule)
             if not training.is_tested(training.epoch, training.finished):
                 writer.drop_last_test(training.state())
-        run_all(training, writer, stop)
+        with _bad_input_fails():
+            run_all(training, writer, stop)
         code = stop.exit_code if stop.requested else 0
         done, total = training.update_count, training.schedule.total_updates
         return Run(path, experiment, done, total, training.digest(), code)
+
+
+def finished_run(folder: Path) -> Run | None:
+    """A run that has nothing left to do, from its folder alone; None if it has, or is damaged."""
+    description, last = read_run(folder), last_record(RunFolder(folder).metrics)
+    if not is_complete(last, description["experiment"]):
+        return None
+    try:
+        saved = read_checkpoint(folder, description["run_id"])
+    except NoGoodCheckpoint:
+        return None
+    count = saved.update_count
+    if count != last["update_count"]:
+        return None
+    digest = parameters_digest(saved.arrays["state.parameters"])
+    return Run(folder, experiment_of(description), count, count, digest, 0)
+
+
+@contextmanager
+def _failures_written(writer: RunWriter) -> Iterator[None]:
+    """Whatever ends a run, but for signals and bad input, is written down with its reason."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except DiskTrouble as problem:
+        writer.failed(problem)
+        again = f"fmarl resume {shlex.quote(str(writer.path))}"
+        raise DiskTrouble(f"{problem}. Make room on that disk, then go on with: {again}") from None
+    except Exception as problem:
+        writer.failed(problem)
+        raise
+
+
+@contextmanager
+def _bad_input_fails() -> Iterator[None]:
+    """A run that has begun is not bad input any more: its world, say, gave a reward of NaN."""
+    try:
+        yield
+    except BadInput as problem:
+        raise EngineFailed(str(problem)) from None
 
 
 def experiment_of(description: dict[str, Any], where: str = "run.json") -> Experiment:

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from fmarl.records.score import measure_in, score_in
 from fmarl.records.strict_json import seal
 from fmarl.records.tensorboard import Board
 from fmarl.rollout.evaluate import Evaluation
+from fmarl.user_code import LONGEST_MESSAGE, UserCodeFailed
 
 CHECKPOINT_SECONDS = 20.0
 """A run that is killed loses at most this much work, and an epoch."""
@@ -164,6 +165,15 @@ class RunWriter(Closeable):
         """Write down that something happened, with the time of day."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._events.append({"time": now, "code": code, **facts})
+
+    def failed(self, problem: Exception) -> None:
+        """Write down what ends the run, if the disk still takes it."""
+        kind, message, place = type(problem).__name__, str(problem)[:LONGEST_MESSAGE], ""
+        if isinstance(problem, UserCodeFailed):
+            kind, message, place, _ = problem.failure
+        facts = {"type": kind, "message": message, "place": place}
+        with suppress(DiskTrouble):
+            self.event(EventCode.FAILED, **facts)
 
     def notes(self, notes: Sequence[Note]) -> None:
         """Write down what was found damaged and worked around."""

@@ -27,10 +27,11 @@ from fmarl.engine.run_tests import RunTests
 from fmarl.engine.run_writer import RunWriter
 from fmarl.engine.sample_set import keep_slot, slots_to_keep
 from fmarl.engine.signals import Stop
-from fmarl.errors import EngineFailed
+from fmarl.errors import BadInput, EngineFailed
 from fmarl.federation.ledger import Ledger, after_slot, empty_ledger
 from fmarl.federation.update import TrainState
 from fmarl.records.events import EventCode
+from fmarl.user_code import UserCodeFailed
 
 
 class Diverged(RuntimeError):  # noqa: N818 — it reads as what happened
@@ -48,18 +49,23 @@ def run_all(training: "Training", writer: RunWriter, stop: Stop) -> None:
         _test(training, writer)
     while not training.finished and not stop.requested:
         epochs_before = training.epoch
-        try:
-            for slot in training.advance():
-                _write_slot(training, writer, slot)
-        except EngineFailed:
-            writer.events(training.engine.events())
-            writer.save(training.state())
-            raise
+        for slot in _advance(training, writer):
+            _write_slot(training, writer, slot)
         if training.epoch > epochs_before and writer.save_due:
             writer.save(training.state())
     writer.save(training.state())
     if stop.requested:
         writer.event(EventCode.STOPPED, update_count=training.update_count, signal=stop.signal)
+
+
+def _advance(training: "Training", writer: RunWriter) -> Iterator[SlotResult]:
+    """The next slots; if they can not be had, what was learned before them is saved."""
+    try:
+        return training.advance()
+    except (EngineFailed, UserCodeFailed, BadInput):
+        writer.events(training.engine.events())
+        writer.save(training.state())
+        raise
 
 
 def _write_slot(training: "Training", writer: RunWriter, slot: SlotResult) -> None:
@@ -163,11 +169,9 @@ class Training(Closeable):
     def advance(self) -> Iterator[SlotResult]:
         """Act and learn for as many slots as count together; each is counted as it is taken."""
         needs = Needs(lambda count: count - 1 in self.kept_slots, self._needs_state)
-        for slot in self.engine.advance(needs):
-            self._count(slot)
-            yield slot
+        return map(self._count, self.engine.advance(needs))
 
-    def _count(self, slot: SlotResult) -> None:
+    def _count(self, slot: SlotResult) -> SlotResult:
         self._unbilled.append((self.update_count, slot.absent))
         self.update_count, self._learned = slot.update_count, slot.state
         measured = dict(slot.metrics)
@@ -176,6 +180,7 @@ class Training(Closeable):
         # What is not finite is left out, for JSON can not hold it.
         self._pending.append({name: one for name, one in measured.items() if np.isfinite(one)})
         self.bad_updates = self.bad_updates + 1 if slot.bad_agents else 0
+        return slot
 
     def _needs_state(self, update_count: int) -> bool:
         """Whether something will be asked of the state after so many slots."""
@@ -217,8 +222,12 @@ class Training(Closeable):
 
     def digest(self) -> str:
         """The sha256 of all agents' parameters, bit for bit."""
-        parameters = self.engine.state().learned.parameters
-        return hashlib.sha256(np.asarray(parameters).tobytes()).hexdigest()
+        return parameters_digest(self.engine.state().learned.parameters)
 
     def close(self) -> None:
         self._closing.close()
+
+
+def parameters_digest(parameters: Any) -> str:
+    """The sha256 of parameters, bit for bit."""
+    return hashlib.sha256(np.asarray(parameters).tobytes()).hexdigest()

@@ -17,9 +17,10 @@ from fmarl.federation.make_method import TOLERATING, check_method, make_method
 from fmarl.federation.method import Method
 from fmarl.federation.missing_agents import cut_links
 from fmarl.federation.parse import read_attack, read_local_updates, read_mixing, read_range
-from fmarl.plugins import METHOD, call, is_plugin, load, offered, own_code, require_result
+from fmarl.plugins import METHOD, call, is_plugin, load, offered, require_result
 from fmarl.settings_io import parse_changes
 from fmarl.theory import exponential_decay
+from fmarl.user_code import own_code
 
 MOST_DRAWN = 10**7
 """Numbers that are drawn for a whole run at its start."""

@@ -28,8 +28,8 @@ SYMBOLS = {
 """What stands before a value in a name, where that is not the setting and an equals sign."""
 WITHOUT_PREFIX = ("together", "agent")
 """Groups of settings whose flags have no prefix."""
-NOT_IN_A_GROUP = ("seed", "samples")
-"""What repetitions may differ in: chance, and on whose samples they were measured."""
+NOT_IN_A_GROUP = ("seed", "samples", "resume_promise")
+"""What repetitions may differ in: chance, on whose samples they were measured, what is promised."""
 LONGEST_GRAPH = 12
 """Characters; a longer one is an edge list or a file, and no name."""
 GROUP_LENGTH = 16

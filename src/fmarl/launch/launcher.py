@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from fmarl.cluster.connect import joined, require_ray
+from fmarl.cluster.connect import joined, require_cluster, require_ray
 from fmarl.errors import require
 from fmarl.launch.on_cluster import ClusterLauncher
 from fmarl.launch.on_this_machine import LocalLauncher
@@ -70,3 +70,5 @@ def require_launcher(engine: EngineName, address: str | None, jobs: int) -> None
     )
     if engine == "ray":
         require_ray()
+        if address is not None:
+            require_cluster(address)

@@ -15,6 +15,7 @@ from fmarl.launch.launcher import LaunchedRun, Launcher
 from fmarl.launch.run_status import RunStatus, StatusTracker
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder
+from fmarl.records.run_list import failure_line
 
 POLL_SECONDS = 0.5
 """How often the runs' files are read."""
@@ -45,7 +46,7 @@ class QueuedRun:
         for line in lines.records:
             self._tracker.add_line(line)
         if code is not None:
-            self._tracker.end(_state(code))
+            self._tracker.end(_state(code, failure_line(self.folder)))
         return code if code is None or code >= 0 else 128 - code
 
     def stop(self, number: int) -> None:
@@ -117,7 +118,7 @@ def _terminated_on_error(running: Sequence[QueuedRun]) -> Iterator[None]:
         raise
 
 
-def _state(code: int) -> str:
+def _state(code: int, why: str) -> str:
     if code == 0:
         return "done"
-    return "stopped" if code > 128 or code < 0 else f"failed ({code})"
+    return "stopped" if code > 128 or code < 0 else f"failed: {why}" if why else f"failed ({code})"

@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import PIPE
 from typing import IO
 
-from fmarl.child_process import ChildProcess, bind_to_parent
+from fmarl.child_process import ChildProcess, bind_to_parent, show_in_ps
 
 DONE = b"."
 
@@ -92,6 +92,8 @@ def main() -> int:
             if code := _train(**json.loads(line)):
                 return code
             os.write(answers, DONE)
+    except BrokenPipeError:  # nobody waits for an answer; the run is whole
+        return 0
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     return 0
@@ -101,6 +103,7 @@ def _train(folder: str, force: bool) -> int:
     from fmarl.engine.run import resume
     from fmarl.launch.exit_codes import RUN_ERRORS, report_error
 
+    show_in_ps(Path(folder).name)
     try:
         return resume(folder, force=force).exit_code
     except RUN_ERRORS as problem:

@@ -30,6 +30,7 @@ class EventCode(StrEnum):
     STOPPED = "STOPPED", "was stopped", "info"
     EXTENDED = "EXTENDED", "is to train for another number of epochs", "info"
     PLUGIN_CHANGED = "PLUGIN_CHANGED", "goes on with the user's own code, which has changed"
+    FAILED = "FAILED", "failed", "error"
     NONFINITE = "NONFINITE", "had a step that was not a number", "error"
     WORLD_CRASHED = "WORLD_CRASHED", "lost a world"
     WORLD_HUNG = "WORLD_HUNG", "had a world that did not answer"

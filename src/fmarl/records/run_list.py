@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from fmarl.errors import BadInput
 from fmarl.records.atomic_files import reason
 from fmarl.records.checkpoint import newest_checkpoint
+from fmarl.records.events import EventCode
 from fmarl.records.jsonl import last_of_kind, last_record, require_own_lines
 from fmarl.records.lock import holder, is_held
 from fmarl.records.run_description import settings_mark
@@ -75,13 +76,43 @@ def _length_of_metrics(folder: Path) -> int:
         return 0
 
 
-def state_of(folder: Path, epoch: int | None, num_epochs: int | None) -> str:
-    """Whether a run is running, killed, done or stopped, by its lock and how far it has come."""
+def state_of(folder: Path, experiment: Mapping[str, Any]) -> str:
+    """Whether a run is running, killed, done, failed (`failure_of` says why) or stopped."""
     if is_held(folder):
         return "running"
     if holder(folder):
         return "killed"
-    return "done" if epoch is not None and epoch == num_epochs else "stopped"
+    last = last_record(RunFolder(folder).metrics)
+    # Checkpoints may have been deleted; one of before the end was not.
+    if is_complete(last, experiment) and newest_checkpoint(folder) in (None, last["update_count"]):
+        return "done"
+    return "failed" if failure_of(folder) else "stopped"
+
+
+def is_complete(last_metrics: Mapping[str, Any], experiment: Mapping[str, Any]) -> bool:
+    """Whether a run's last line of metrics is its very last: a test, unless it has none.
+
+    >>> is_complete({"kind": "epoch", "epoch": 9}, {"num_epochs": 9, "test_every": 3})
+    False
+    """
+    if last_metrics.get("epoch") != experiment.get("num_epochs", ...):
+        return False
+    return last_metrics.get("kind") == "test" or not experiment.get("test_every", 0)
+
+
+def failure_of(folder: Path) -> dict[str, Any]:
+    """What ended a run, as its last event tells it; empty if it did not fail."""
+    event = last_record(RunFolder(folder).events)
+    return event if event.get("code") == EventCode.FAILED else {}
+
+
+def failure_line(folder: Path) -> str:
+    """The same in one line; of a bug in the user's code its type, message, file and line."""
+    failure = failure_of(folder)
+    kind, message, place = (str(failure.get(name, "")) for name in ("type", "message", "place"))
+    if not place:
+        return message or kind
+    return f"{kind}: {message} ({place})" if message else f"{kind} ({place})"
 
 
 def summarise(folder: Path) -> RunSummary:

@@ -19,7 +19,7 @@ from fmarl.records.jsonl import read_lines, require_own_lines
 from fmarl.records.lock import is_held
 from fmarl.records.run_description import settings_mark
 from fmarl.records.run_folder import RunFolder, read_run
-from fmarl.records.run_list import state_of
+from fmarl.records.run_list import failure_line, failure_of, is_complete, state_of
 from fmarl.records.strict_json import LARGEST_SEALED, Malformed, unseal
 
 Line = Mapping[str, Any]
@@ -53,7 +53,9 @@ class RecordedRun:
     total_updates: int
     """K: slots that it has; 0 if it did not write down its method."""
     state: str
-    """not begun, running, done, stopped, killed or diverged."""
+    """not begun, running, done, stopped, killed, failed or diverged."""
+    failure: str = ""
+    """Why it failed, in one line; empty if it did not."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -84,7 +86,7 @@ class RecordedRun:
 
     @property
     def finished(self) -> bool:
-        return 0 < self.num_epochs <= self.epoch
+        return bool(self.lines) and is_complete(self.lines[-1], self.settings)
 
     def of_kind(self, kind: str) -> list[Line]:
         return [line for line in self.lines if line["kind"] == kind]
@@ -109,6 +111,7 @@ def read_recorded_run(folder: Path, name: str) -> RecordedRun:
         method=method,
         total_updates=facts.get("total_updates", 0),
         state="running" if held else "",
+        failure=failure_line(folder),
     )
     return run if held else replace(run, state=_state(run, codes))
 
@@ -127,7 +130,9 @@ def sealed_facts(path: Path) -> dict[str, Any] | None:
 
 def _state(run: RecordedRun, codes: Sequence[str]) -> str:
     """What has become of a run that nobody holds."""
-    found = state_of(run.folder, run.epoch, run.num_epochs)
+    found = state_of(run.folder, run.settings)
+    if found == "failed":
+        return "diverged" if failure_of(run.folder).get("type") == "Diverged" else found
     if found != "stopped":
         return found
     if not run.lines:

@@ -65,7 +65,7 @@ def _run_table(runs: RunSet, shown: Sequence[RecordedRun], caption: str) -> Tabl
             run.name,
             labels[run.name],
             str(run.seed),
-            run.state,
+            f"failed: {run.failure}" if run.state == "failed" else run.state,
             f"{run.epoch} of {run.num_epochs}",
             run.description["started"],
             ", ".join(f"{code} {count}" for code, count in run.events.items()) or NOTHING,

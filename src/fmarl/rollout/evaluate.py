@@ -75,7 +75,8 @@ class Evaluator(Closeable):
         what, fix = f"repetitions = {repetitions}", "Use 5, as the paper does."
         require(1 <= repetitions <= MOST_REPETITIONS, what, f"1 to {MOST_REPETITIONS}", fix)
         self._repetitions = repetitions
-        self.pool = WorldPool([maker], run_seed=derived_seed(run_seed, "test"), restarts=restarts)
+        seed = derived_seed(run_seed, "test")
+        self.pool = WorldPool([maker], run_seed=seed, restarts=restarts, role="test")
         """The world; `pool.events` says what went wrong in tests and was put right."""
 
     def evaluate(

@@ -9,7 +9,7 @@ it); `play_slot` needs no process.
 """
 
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,7 @@ from fmarl.rollout.batch import (
 from fmarl.rollout.policy import Policy, bind, clipped, slot_noise
 from fmarl.rollout.protocol import WorldMaker, ready_reply, snapshot_of
 from fmarl.rollout.seeds import epoch_seed, sequence
+from fmarl.user_code import failure_of
 from fmarl.wire import Message
 from fmarl.worlds.world import Step, World
 
@@ -46,6 +47,8 @@ class Player:
     """Number of this world among those of the run."""
     snapshot: Snapshot
     observation: np.ndarray
+    repeats: bool = True
+    """As in `WorldMaker`."""
 
     def __post_init__(self) -> None:
         self.noise = sequence(self.run_seed, "noise", self.index)
@@ -62,21 +65,35 @@ def start(world: World, run_seed: int, index: int = 0) -> Player:
     return restore(world, run_seed, index, epoch_start(world.spec))
 
 
-def restore(world: World, run_seed: int, index: int, snapshot: Snapshot) -> Player:
+def restore(
+    world: World, run_seed: int, index: int, snapshot: Snapshot, *, repeats: bool = True
+) -> Player:
     """Lead a world back to where a snapshot was taken, by playing its epoch again.
 
-    Raises `BadInput` if the world shows something else there than it did before.
+    If the world shows something else there than it did before: raises `BadInput`, or begins the
+    epoch anew if it need not repeat itself.
     """
-    observation = world.reset(epoch_seed(run_seed, index, snapshot.epoch))
+    seed = epoch_seed(run_seed, index, snapshot.epoch)
+    observation = _replay(world, seed, snapshot)
+    if observation is None:
+        if repeats:
+            raise _differs(world, snapshot)
+        snapshot = epoch_start(world.spec, snapshot.epoch)
+        observation = world.reset(seed)
+    snapshot = snapshot._replace(digest=observation_digest(observation))
+    return Player(world, run_seed, index, snapshot, observation.copy(), repeats)
+
+
+def _replay(world: World, seed: int, snapshot: Snapshot) -> np.ndarray | None:
+    """The observation after a snapshot's actions; None if it is not what it was."""
+    observation = world.reset(seed)
     for action in clipped(snapshot.actions, world.spec):
         step = world.step(action)
         observation = step.observation
         if step.over:
-            raise _differs(world, snapshot)
-    digest = observation_digest(observation)
-    if snapshot.digest not in ("", digest):
-        raise _differs(world, snapshot)
-    return Player(world, run_seed, index, snapshot._replace(digest=digest), observation.copy())
+            return None
+    same = snapshot.digest in ("", observation_digest(observation))
+    return observation if same else None
 
 
 def play_slot(
@@ -119,29 +136,41 @@ def play_slot(
 
 
 def serve(connection: socket.socket) -> None:
-    """Make the world that the first request names, then play until the other side closes."""
-    request = wire.receive(connection)
-    if request is None:
-        return
-    with WorldMaker(**request.facts["maker"]).make() as world:
-        run_seed, index = request.facts["run_seed"], request.facts["index"]
-        player = _standing(world, run_seed, index, request)
-        wire.send(connection, ready_reply(world.spec))
-        while (request := wire.receive(connection)) is not None:
-            player, reply = answer(player, request)
+    """Do as asked until the other side closes, or the world refuses or fails."""
+    player, reply = None, None
+    with ExitStack() as closing:
+        while reply is None or reply.kind not in ("refused", "failed"):
+            request = wire.receive(connection)
+            if request is None:
+                return
+            try:
+                if player is None:
+                    player = _make(request, closing)
+                player, reply = answer(player, request)
+            except BadInput as problem:
+                reply = Message("refused", {"line": str(problem)}, {})
+            except (Exception, SystemExit) as problem:  # whatever the world's own code raises
+                reply = Message("failed", failure_of(problem)._asdict(), {})
             wire.send(connection, reply)
+
+
+def _make(request: Message, closing: ExitStack) -> Player:
+    """The world that the first request names; `answer` then puts it in its place."""
+    maker, run_seed, index = (request.facts[name] for name in ("maker", "run_seed", "index"))
+    maker = WorldMaker(**maker)
+    world = closing.enter_context(maker.make())
+    nowhere, unseen = epoch_start(world.spec), np.zeros(0, np.float32)
+    return Player(world, run_seed, index, nowhere, unseen, maker.repeats)
 
 
 def answer(player: Player, request: Message) -> tuple[Player, Message]:
     """Do as asked: the player as it is then, and what to reply."""
     if request.kind == "play":
         return player, batch_reply(play_slot(player, **SlotRequest.of(request)._asdict()))
-    player = _standing(player.world, player.run_seed, player.index, request)
-    return player, ready_reply(player.world.spec)
-
-
-def _standing(world: World, run_seed: int, index: int, request: Message) -> Player:
-    return restore(world, run_seed, index, snapshot_of(request) or epoch_start(world.spec))
+    world = player.world
+    snapshot = snapshot_of(request) or epoch_start(world.spec)
+    player = restore(world, player.run_seed, player.index, snapshot, repeats=player.repeats)
+    return player, ready_reply(world.spec, len(player.snapshot.actions))
 
 
 def _write(batch: Batch, time: int, step: Step) -> None:
@@ -167,12 +196,8 @@ def _differs(world: World, snapshot: Snapshot) -> BadInput:
 
 def main() -> None:
     """Serve the run that started this process."""
-    connection = connection_to_parent()
-    with suppress(ConnectionError):
-        try:
-            serve(connection)
-        except BadInput as problem:
-            wire.send(connection, Message("refused", {"line": str(problem)}, {}))
+    with suppress(ConnectionError):  # the run is gone
+        serve(connection_to_parent())
 
 
 if __name__ == "__main__":

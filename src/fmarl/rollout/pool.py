@@ -37,11 +37,12 @@ class WorldPool(Closeable):
         run_seed: int,
         restarts: RestartPolicy = DEFAULT_RESTARTS,
         first_world: int = 0,
+        role: str = "world",
     ) -> None:
         self.events: list[WorldEvent] = []
         """What went wrong and was put right, in order."""
         self._worlds = [
-            WorldSupervisor(maker, run_seed, index, restarts, self.events)
+            WorldSupervisor(maker, run_seed, index, restarts, self.events, role)
             for index, maker in enumerate(makers, first_world)
         ]
         self._closed = False

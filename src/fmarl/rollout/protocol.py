@@ -8,7 +8,8 @@ The first two are here, `play` and its `batch` in `batch.py`.
 | `restore` | where to stand | `ready` with the world's spec |
 | `play` | policy, slot, steps, whether to stop with the epoch, whether to draw | `batch` |
 
-Any of them may be answered by `refused`: a `BadInput` of the world, as its one line.
+Any of them may be answered by `refused`, a `BadInput` of the world as its one line, or by `failed`,
+any other exception of its code. Then the worker ends.
 """
 
 import dataclasses
@@ -16,6 +17,7 @@ import importlib
 from typing import Any, NamedTuple
 
 from fmarl.rollout.batch import Snapshot
+from fmarl.user_code import Failure
 from fmarl.wire import Garbled, Message
 from fmarl.worlds.world import World, WorldSpec
 
@@ -32,6 +34,9 @@ class WorldMaker(NamedTuple):
     """Keyword arguments, such as JSON can hold."""
     factory: str
     """`module:function`; the function takes the word and the options and returns a `World`."""
+    repeats: bool = True
+    """Whether it must show the same again when an epoch is played again; else an epoch in which it
+    does not begins anew."""
 
     def make(self) -> World:
         module, _, name = self.factory.partition(":")
@@ -51,9 +56,9 @@ def restore_request(snapshot: Snapshot | None) -> Message:
     return _with_snapshot(Message("restore", {}, {}), snapshot)
 
 
-def ready_reply(spec: WorldSpec) -> Message:
-    """Say that the world stands where it should, and what its shapes are."""
-    return Message("ready", {"spec": dataclasses.asdict(spec)}, {})
+def ready_reply(spec: WorldSpec, step: int) -> Message:
+    """Say at which step of its epoch the world stands, and what its shapes are."""
+    return Message("ready", {"spec": dataclasses.asdict(spec), "step": step}, {})
 
 
 def snapshot_of(request: Message) -> Snapshot | None:
@@ -69,6 +74,14 @@ def spec_of(reply: Message) -> WorldSpec:
         return WorldSpec(**reply.facts["spec"])
     except (KeyError, TypeError):
         raise Garbled(f"an answer {reply.kind!r} without a spec") from None
+
+
+def failure_in(reply: Message) -> Failure:
+    """What a `failed` reply tells; `Garbled` if it tells something else."""
+    facts = reply.facts
+    if set(facts) != set(Failure._fields) or not all(type(one) is str for one in facts.values()):
+        raise Garbled("a failure that is none")
+    return Failure(**facts)
 
 
 def _with_snapshot(message: Message, snapshot: Snapshot | None) -> Message:

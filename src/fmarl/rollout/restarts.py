@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from fmarl.errors import EngineFailed
 from fmarl.records.events import EventCode
+from fmarl.user_code import Failure
 
 
 class WorldEvent(NamedTuple):
@@ -17,16 +19,17 @@ class WorldEvent(NamedTuple):
     detail: str
 
 
-class WorldFailed(RuntimeError):  # noqa: N818 — it reads as what happened
+class WorldFailed(EngineFailed):
     """A world that was lost too often in a row: something is wrong that a restart does not cure."""
 
 
 class WorldLost(Exception):  # noqa: N818 — it reads as what happened
     """A worker that crashed, hung or talked nonsense."""
 
-    def __init__(self, code: EventCode, why: str) -> None:
+    def __init__(self, code: EventCode, why: str, failure: Failure | None = None) -> None:
         super().__init__(why)
-        self.code = code
+        self.code, self.failure = code, failure
+        """What the world's own code did, if that was it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,12 +10,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from fmarl import wire
-from fmarl.child_process import LoggedChild
+from fmarl.child_process import LoggedChild, name_for_children
 from fmarl.errors import BadInput
 from fmarl.records.events import EventCode
 from fmarl.rollout.batch import Batch, SlotRequest, Snapshot, advance, batch_of, epoch_start
-from fmarl.rollout.protocol import WorldMaker, make_request, restore_request, spec_of
+from fmarl.rollout.protocol import (
+    WorldMaker,
+    failure_in,
+    make_request,
+    restore_request,
+    spec_of,
+)
 from fmarl.rollout.restarts import RestartPolicy, WorldEvent, WorldFailed, WorldLost
+from fmarl.user_code import Failure, UserCodeFailed, failure_of_hang
 from fmarl.wire import Garbled, Message
 from fmarl.worlds.world import WorldSpec
 
@@ -42,14 +49,17 @@ class WorldSupervisor:
         index: int,
         restarts: RestartPolicy,
         events: list[WorldEvent],
+        role: str = "world",
     ) -> None:
         self.index = index
+        self._name = f"{name_for_children()}/{role}-{index}".removeprefix("/")
         self._maker, self._run_seed, self._restarts = maker, run_seed, restarts
         self._events = events
         self._worker: WorkerProcess | None = None
         self._is_in_place = False
         self._request: SlotRequest | None = None
         self._deadline, self._losses = 0.0, 0
+        self._failure: Failure | None = None
 
     @property
     def pid(self) -> int | None:
@@ -58,7 +68,7 @@ class WorldSupervisor:
 
     def ask(self, request: SlotRequest | None) -> None:
         """Have the world play a slot, or only get in place for one; does not wait."""
-        self._request, self._losses = request, 0
+        self._request, self._losses, self._failure = request, 0, None
         try:
             self._send_next()
         except WorldLost as loss:
@@ -67,7 +77,8 @@ class WorldSupervisor:
     def answer(self) -> Batch | None:
         """Wait for what was asked, bringing the world back as often as it takes and is allowed.
 
-        Raises `BadInput` with the world's own line if it refuses, `WorldFailed` if it keeps dying.
+        Raises `BadInput` with the world's own line if it refuses, `WorldFailed` if it keeps dying,
+        `UserCodeFailed` if its code fails in the same way again.
         """
         while True:
             try:
@@ -80,6 +91,10 @@ class WorldSupervisor:
                 self._lose(loss)
             except Garbled as problem:
                 self._lose(WorldLost(EventCode.WORLD_CRASHED, f"answered garbage: {problem}"))
+            except BadInput:
+                if self._failure is not None:  # it could not even be brought back
+                    raise self._user_code_failed(self._failure) from None
+                raise
 
     def keep(self, batch: Batch) -> None:
         """Count a slot as played: from now on the world is brought back to its end."""
@@ -112,7 +127,8 @@ class WorldSupervisor:
     def _send_next(self) -> None:
         """Send the first message that leads to what was asked."""
         if self._worker is None:
-            self._worker, self._is_in_place = WorkerProcess(self._restarts.environment), False
+            self._worker = WorkerProcess(self._name, self._restarts.environment)
+            self._is_in_place = False
             start = (self._maker, self._run_seed, self.index, self.snapshot)
             self._send(make_request(*start), self._restarts.start_seconds)
         elif not self._is_in_place:
@@ -122,8 +138,11 @@ class WorldSupervisor:
 
     def _await_place(self) -> None:
         """Wait for the world to stand where it should, then send the request."""
-        self.spec = spec_of(self._receive("ready"))
+        reply = self._receive("ready")
+        self.spec = spec_of(reply)
         self.snapshot, self._is_in_place = self.snapshot or epoch_start(self.spec), True
+        if reply.facts.get("step") != len(self.snapshot.actions):  # its epoch began anew
+            self.snapshot = epoch_start(self.spec, self.snapshot.epoch)
         if self._losses:
             replayed = len(self.snapshot.actions)
             self._note(
@@ -153,11 +172,19 @@ class WorldSupervisor:
         self.kill()
         self._losses += 1
         self._note(loss.code, str(loss))
+        if loss.failure is not None:
+            if loss.failure.is_like(self._failure):
+                raise self._user_code_failed(loss.failure) from None
+            self._failure = loss.failure
         if self._losses > self._restarts.max_restarts:
             raise WorldFailed(
                 f"world {self.index} ({self._maker.word}) was lost {self._losses} times in a row "
                 f"in slot {self.slot}; the last time it {loss}."
             ) from loss
+
+    def _user_code_failed(self, failure: Failure) -> UserCodeFailed:
+        doing = f"in slot {self.slot}" if self._request else "at its start"
+        return UserCodeFailed(f"world {self._maker.word} {doing}", failure)
 
     @property
     def slot(self) -> int:
@@ -171,9 +198,10 @@ class WorldSupervisor:
 class WorkerProcess:
     """A worker (`play.py`), from its start to `stop` or `kill`; both may be called twice."""
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, name: str, environment: Mapping[str, str] | None = None) -> None:
         self._child = LoggedChild(
             "fmarl.rollout.play",
+            name=name,
             python_flags=PYTHON_FLAGS,
             environment={**ONE_THREAD, **(environment or {})},
         )
@@ -189,16 +217,20 @@ class WorkerProcess:
         try:
             wire.send(self._child.connection, message)
         except OSError as problem:
-            raise self._lost(problem) from None
+            raise self._lost(problem, seconds) from None
 
     def receive(self, deadline: float, kind: str) -> Message:
         """Wait for the answer of a kind; `WorldLost` if none comes, `BadInput` if it refuses."""
+        seconds = deadline - time.monotonic()
         try:
             message = wire.receive(self._child.connection, deadline)
         except OSError as problem:
-            raise self._lost(problem) from None
+            raise self._lost(problem, seconds) from None
         if message is None:
             raise self._lost()
+        if message.kind == "failed":
+            failure = failure_in(message)
+            raise WorldLost(EventCode.WORLD_CRASHED, f"failed: {failure.line}", failure)
         if message.kind == "refused":
             raise BadInput(message.facts.get("line", "the world refused without a reason"))
         if message.kind != kind:
@@ -221,7 +253,8 @@ class WorkerProcess:
         """End the worker and all it started, now."""
         self._child.kill()
 
-    def _lost(self, problem: OSError | None = None) -> WorldLost:
+    def _lost(self, problem: OSError | None = None, seconds: float = 0.0) -> WorldLost:
         if isinstance(problem, TimeoutError):
-            return WorldLost(EventCode.WORLD_HUNG, "gave no answer in time")
+            failure = failure_of_hang(self._child.stack(), seconds)
+            return WorldLost(EventCode.WORLD_HUNG, "gave no answer in time", failure)
         return WorldLost(EventCode.WORLD_CRASHED, self._child.how_it_ended())

@@ -10,7 +10,7 @@ from fmarl.federation.run_labels import group_of, label_of
 from fmarl.records.events import EventCode
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
-from fmarl.records.run_list import state_of
+from fmarl.records.run_list import failure_line, state_of
 from fmarl.records.score import measure_in, score_in
 from fmarl.report.run_reader import recorded_method
 
@@ -92,7 +92,7 @@ class RunTail:
         """What the run is and how it stands, if that has changed."""
         settings = self.settings
         num_epochs = settings.get("num_epochs", 0)
-        state = "damaged" if problem else state_of(self.folder.path, self._epoch, num_epochs)
+        state = "damaged" if problem else state_of(self.folder.path, settings)
         if state == "stopped" and self._metrics_end == 0:
             state = "starting"
         facts = {
@@ -107,6 +107,7 @@ class RunTail:
             "group": group_of(settings),
             "state": state,
             "problem": problem,
+            "failure": failure_line(self.folder.path) if state == "failed" else "",
         }
         if facts == self._last_state:
             return []

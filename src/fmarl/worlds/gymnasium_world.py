@@ -14,7 +14,10 @@ from jaxtyping import Float32
 
 from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, did_you_mean
+from fmarl.plugins import look_here_first
+from fmarl.user_code import failed_in
 from fmarl.worlds import spaces
+from fmarl.worlds.module_search import not_found
 from fmarl.worlds.world import Observation, Step, World, WorldSpec
 
 if TYPE_CHECKING:
@@ -142,12 +145,18 @@ class GymnasiumWorld(Closeable):
 
     def _reset_one(self, agent: int) -> Float32[np.ndarray, " observation"]:
         seed = spaces.derived_seed(self._seed, agent, self._restarts[agent])
-        seen, _ = self._envs[agent].reset(seed=seed)
+        env = self._envs[agent]
+        seen, _ = spaces.require_parts(
+            env.reset(seed=seed), spaces.RESET_PARTS, type(env.unwrapped).reset
+        )
         return spaces.read_observation(self._encoder, seen, f"agent {agent}")
 
     def _step_one(self, agent: int, row: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
         action = self._decoder.decode(row)
-        seen, gained, terminated, truncated, _ = self._envs[agent].step(action)
+        env = self._envs[agent]
+        seen, gained, terminated, truncated, _ = spaces.require_parts(
+            env.step(action), spaces.STEP_PARTS, type(env.unwrapped).step
+        )
         whose = f"agent {agent}"
         return (
             spaces.read_observation(self._encoder, seen, whose),
@@ -160,6 +169,7 @@ class GymnasiumWorld(Closeable):
 def _make(env_id: str, make_options: dict[str, Any]) -> "gymnasium.Env":
     import gymnasium
 
+    look_here_first()
     try:
         with catch_warnings(action="ignore"):  # what matters of them, we say
             return gymnasium.make(env_id, **{"disable_env_checker": True, **make_options})
@@ -169,10 +179,14 @@ def _make(env_id: str, make_options: dict[str, Any]) -> "gymnasium.Env":
         raise BadInput(
             f"Gymnasium environment {env_id!r} is not allowed: {allowed}. {hint}"
         ) from None
-    except Exception as problem:  # whatever an environment's own code raises
+    except gymnasium.error.Error as problem:
         raise BadInput(
             f"Gymnasium environment {env_id!r} can not be made: {spaces.error_text(problem)}."
         ) from None
+    except ModuleNotFoundError as missing:
+        raise not_found(env_id.partition(":")[0], missing) from None
+    except Exception as problem:  # whatever an environment's own code raises
+        raise failed_in(f"making gym:{env_id}", problem) from None
 
 
 def _nearest(env_id: str, known: Iterable[str]) -> str:

@@ -5,15 +5,20 @@ is named to it and nothing else: a name is a dotted path, never code and never a
 """
 
 import importlib
+import inspect
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
+from fmarl.plugins import look_here_first
+from fmarl.user_code import failed_in
 from fmarl.worlds import spaces
+from fmarl.worlds.module_search import not_found
 from fmarl.worlds.world import Observation, Step, World, WorldSpec
 
 if TYPE_CHECKING:
@@ -48,7 +53,8 @@ def world_of_parallel_env(
     try:
         return _world_of(name, env, epoch_steps)
     except BaseException:
-        env.close()
+        with suppress(Exception):  # it may be no environment at all
+            env.close()
         raise
 
 
@@ -75,7 +81,11 @@ class PettingZooWorld(Closeable):
     def reset(self, seed: int) -> Observation:
         spaces.require_open(self._is_open)
         self._steps_left = 0
-        seen, _ = self._env.reset(seed=spaces.derived_seed(seed))
+        seen, _ = spaces.require_parts(
+            self._env.reset(seed=spaces.derived_seed(seed)),
+            spaces.RESET_PARTS,
+            type(self._env.unwrapped).reset,
+        )
         self._ended = set()
         self._acting = self._agents_left()
         require(
@@ -95,7 +105,9 @@ class PettingZooWorld(Closeable):
 
         acting = self._acting
         choices = {name: self._decoders[name].decode(rows[self._rows[name]]) for name in acting}
-        seen, gained, ended, cut, _ = self._env.step(choices)
+        seen, gained, ended, cut, _ = spaces.require_parts(
+            self._env.step(choices), spaces.STEP_PARTS, type(self._env.unwrapped).step
+        )
 
         self._ended |= {name for name in acting if ended.get(name) or cut.get(name)}
         left = self._acting = self._agents_left()
@@ -167,29 +179,29 @@ def _make(module: str, options: dict[str, Any]) -> "pettingzoo.ParallelEnv":
     require(callable(make), what, "a module with a function parallel_env", fix)
     assert make is not None
     try:
+        inspect.signature(make).bind(**options)
+    except TypeError as problem:
+        raise BadInput(f"{module}.parallel_env: {spaces.error_text(problem)}. See --set.") from None
+    except ValueError:  # written in C, it has no signature
+        pass
+    try:
         return make(**options)
     except Exception as problem:  # whatever an environment's own code raises
-        raise BadInput(
-            f"{module}.parallel_env can not be made: {spaces.error_text(problem)}."
-        ) from None
+        raise failed_in(f"{module}.parallel_env", problem) from None
 
 
 def _imported(module: str) -> Any:
+    look_here_first()
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as missing:
-        name = (missing.name or module).partition(".")[0]
-        raise BadInput(
-            f"module {module!r} can not be imported: {spaces.error_text(missing)}."
-            f" Check its spelling, or run: pip install {name}"
-        ) from None
+        raise not_found(module, missing) from None
     except Exception as problem:  # whatever the module's own code raises
-        raise BadInput(
-            f"module {module!r} can not be imported: {spaces.error_text(problem)}."
-        ) from None
+        raise failed_in(f"importing {module}", problem) from None
 
 
 def _world_of(name: str, env: "pettingzoo.ParallelEnv", epoch_steps: int) -> World:
+    _require_parallel(name, env)
     agents = list(getattr(env, "possible_agents", []))
     allowed = "possible_agents lists at least one agent"
     require(len(agents) >= 1, f"environment {name}", allowed, "Choose one with fixed agents.")
@@ -211,6 +223,26 @@ def _world_of(name: str, env: "pettingzoo.ParallelEnv", epoch_steps: int) -> Wor
         encoders,
         decoders,
     )
+
+
+def _require_parallel(name: str, env: object) -> None:
+    """Refuse what is no environment, and one whose agents act in turns."""
+    require(
+        not hasattr(env, "agent_iter"),
+        f"{name}, an AEC environment whose agents act in turns,",
+        "a parallel one",
+        "Return pettingzoo.utils.aec_to_parallel(env) from parallel_env.",
+    )
+    missing = [
+        one
+        for one in ("reset", "step", "observation_space", "action_space")
+        if not callable(getattr(env, one, None))
+    ]
+    if missing:
+        raise BadInput(
+            f"parallel_env of {name} returns a {type(env).__name__} without {missing[0]}, which is "
+            "not allowed: a pettingzoo.ParallelEnv. Return one."
+        )
 
 
 def _require_alike(

@@ -14,7 +14,7 @@ and rewards, refused before an agent learns from them. This file runs no environ
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -133,6 +133,27 @@ def check_action(spec: WorldSpec, action: np.ndarray) -> Float32[np.ndarray, "ag
         if not known.all():
             _refuse_action(rows, known, f"a whole number from 0 to {spec.num_actions - 1}")
     return rows
+
+
+RESET_PARTS = ("observation", "info")
+STEP_PARTS = ("observation", "reward", "terminated", "truncated", "info")
+
+
+def require_parts(value: Any, names: Sequence[str], function: Callable[..., Any]) -> Any:
+    """What `reset` or `step` of an environment returned, if it has as many parts as it should."""
+    if isinstance(value, tuple) and len(value) == len(names):
+        return value
+    found = f"{len(value)} values" if isinstance(value, tuple) else f"a {type(value).__name__}"
+    raise BadInput(
+        f"{function.__name__} of the environment returned {found}, which is not allowed:"
+        f" {len(names)} values ({', '.join(names)}). Mend it{_where(function)}."
+    )
+
+
+def _where(function: Callable[..., Any]) -> str:
+    """Where a function begins, if that is known."""
+    code = getattr(function, "__code__", None)
+    return f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
 
 
 def read_observation(encoder: ObservationEncoder, value: Any, whose: str) -> Row:

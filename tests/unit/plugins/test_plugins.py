@@ -10,7 +10,8 @@ import pytest
 from fmarl import plugins
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import MethodConfig, make_from_config
-from fmarl.plugins import METHOD, WORLD, PluginFailed, is_plugin, load, source_of
+from fmarl.plugins import METHOD, WORLD, is_plugin, load, source_of
+from fmarl.user_code import UserCodeFailed
 from fmarl.worlds.registry import make_world
 
 NUMBER = iter(range(1000))
@@ -117,9 +118,9 @@ def test_an_option_that_a_method_does_not_take_is_refused(module):
 )
 def test_an_error_inside_is_the_users_own_with_no_frame_of_ours(module, text, raised):
     name = module(text)
-    with pytest.raises(PluginFailed, match=name) as problem:
+    with pytest.raises(UserCodeFailed, match=name) as problem:
         made(f"{name}:broken")
-    shown = problem.value.own_traceback()
+    shown = problem.value.failure.traceback
     assert raised in shown and f"{name}.py" in shown
     assert str(plugins.PACKAGE) not in shown and "importlib/__init__" not in shown
 

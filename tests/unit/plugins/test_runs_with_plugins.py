@@ -19,11 +19,11 @@ from fmarl.federation.method_file import method_from_text, method_to_text
 from fmarl.federation.parse import read_attack
 from fmarl.federation.recipes import MethodConfig
 from fmarl.federation.run_labels import label_of
-from fmarl.plugins import PluginFailed
 from fmarl.records.jsonl import read_lines
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.run_list import summarise
 from fmarl.report.run_reader import read_recorded_run
+from fmarl.user_code import UserCodeFailed
 from fmarl.web.run_facts import about_run
 from unit.engine.small_experiments import toy
 from unit.plugins.own_code import EXAMPLES, own_experiment
@@ -94,9 +94,9 @@ def test_reading_a_run_imports_no_plugin(tmp_path):
 def test_a_bug_in_an_algorithm_is_told_as_the_users_own(tmp_path):
     path = tmp_path / "own_algorithm.py"
     path.write_text(path.read_text().replace("jax.grad(loss", "jax.gradient(loss"))
-    with pytest.raises(PluginFailed, match="own_algorithm:make_a2c in local_update") as problem:
+    with pytest.raises(UserCodeFailed, match="own_algorithm:make_a2c in local_update") as problem:
         train(own_experiment(), "run")
-    assert "own_algorithm.py" in problem.value.own_traceback()
+    assert "own_algorithm.py" in problem.value.failure.traceback
 
 
 def test_settings_of_an_own_algorithm_are_checked_by_its_dataclass():

@@ -3,16 +3,15 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-TESTS = str(Path(__file__).parents[2])
+from python_path import python_path
 
 
 def python(script: str, *words: str) -> subprocess.Popen[str]:
     """Start a script; use it in a `with`, which closes its pipes and waits for its end."""
     return subprocess.Popen(
         [sys.executable, "-c", script, *words],
-        env={**os.environ, "PYTHONPATH": TESTS},
+        env={**os.environ, "PYTHONPATH": python_path()},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,7 +1,6 @@
 """Tests of policies in real processes; this module also makes two odd worlds for them."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,10 @@ from fmarl.rollout.protocol import WorldMaker
 from fmarl.rollout.restarts import RestartPolicy
 from fmarl.rollout.seeds import derived_seed, epoch_seed, sequence
 from fmarl.worlds.registry import make_world
+from python_path import python_path
 from unit.rollout.tiny_world import TinyWorld
 
-CARE = RestartPolicy(environment={"PYTHONPATH": str(Path(__file__).parents[2])})
+CARE = RestartPolicy(environment={"PYTHONPATH": python_path()})
 ROADS = "fmarl.worlds.registry:make_world"
 SPEC = TinyWorld("tiny").spec
 POLICY = Policy("sampled", random_parameters(SPEC, (8, 8)))

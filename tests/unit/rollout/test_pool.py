@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fmarl.child_process import children_named
 from fmarl.errors import BadInput
 from fmarl.rollout.batch import SlotRequest, batch_of, batch_reply, empty_batch, epoch_start
 from fmarl.rollout.play import play_slot, restore, start
@@ -16,12 +17,13 @@ from fmarl.rollout.policy_check import random_parameters
 from fmarl.rollout.pool import WorldPool
 from fmarl.rollout.protocol import WorldMaker
 from fmarl.rollout.restarts import RestartPolicy, WorldFailed
+from fmarl.user_code import UserCodeFailed
 from fmarl.wire import Garbled
 from fmarl.worlds.registry import make_world
+from python_path import python_path
 from unit.rollout.tiny_world import TinyWorld
 
-TESTS = str(Path(__file__).parents[2])
-CARE = RestartPolicy(environment={"PYTHONPATH": TESTS})
+CARE = RestartPolicy(environment={"PYTHONPATH": python_path()})
 SPEC = TinyWorld("tiny").spec
 POLICY = Policy("sampled", random_parameters(SPEC, (8, 8)))
 
@@ -176,16 +178,66 @@ def test_a_world_that_can_not_be_made_says_why():
 def test_a_world_that_always_dies_ends_in_one_clear_error():
     restarts = replace(CARE, max_restarts=1)
     with WorldPool(
-        [maker(trouble="bug", trouble_step=3)], run_seed=4, restarts=restarts
+        [maker(trouble="abort", trouble_step=3)], run_seed=4, restarts=restarts
     ) as rollout:
         with pytest.raises(WorldFailed) as failure:
             rollout.play(POLICY, 30)
         codes = [event.code for event in rollout.events]
     assert codes == ["WORLD_CRASHED", "WORLD_RESTORED", "WORLD_CRASHED"]
     assert str(failure.value) == (
-        "world 0 (tiny) was lost 2 times in a row in slot 0; the last time it left with code 1: "
-        "ZeroDivisionError: integer division or modulo by zero."
+        "world 0 (tiny) was lost 2 times in a row in slot 0; the last time it was killed by "
+        "SIGABRT: Fatal Python error: Aborted."
     )
+
+
+@pytest.mark.parametrize(
+    ("trouble", "line"),
+    [
+        ("bug", "ZeroDivisionError: integer division or modulo by zero ("),
+        ("exit", "SystemExit: enough ("),
+        ("sleep", "Hung: no answer in 1 s ("),
+    ],
+)
+def test_a_bug_of_the_world_is_told_with_its_own_traceback_when_it_comes_again(trouble, line):
+    restarts = replace(CARE, max_restarts=3, timeout_seconds=1.0)
+    troubled = maker(trouble=trouble, trouble_step=3)
+    with WorldPool([maker(), troubled], run_seed=4, restarts=restarts) as rollout:
+        with pytest.raises(UserCodeFailed) as failed:
+            rollout.play(POLICY, 30)
+        codes = [event.code for event in rollout.events]
+    assert len(codes) == 3 and codes[1] == "WORLD_RESTORED"
+    failure = failed.value.failure
+    assert failure.line.startswith(line) and "tiny_world.py:" in failure.place
+    assert "in _maybe_trouble" in failure.traceback and "src/fmarl" not in failure.traceback
+    assert failed.value.report.startswith("world tiny in slot 0 failed; this is its own error:\n")
+
+
+def test_a_bug_in_a_world_that_does_not_repeat_itself_is_still_told_as_that():
+    troubled = maker(trouble="bug", trouble_step=6, memory="own")
+    with WorldPool([troubled], run_seed=4, restarts=CARE) as rollout:
+        rollout.play(POLICY, 3)
+        with pytest.raises(UserCodeFailed, match="ZeroDivisionError"):
+            rollout.play(POLICY, 30)
+
+
+def test_a_world_that_need_not_repeat_itself_begins_its_epoch_again():
+    lax = maker(memory="own")._replace(repeats=False)
+    with WorldPool([lax], run_seed=4, restarts=CARE) as rollout:
+        rollout.play(POLICY, 3)
+        [pid] = rollout.pids
+        assert pid is not None
+        os.kill(pid, 9)
+        [batch] = rollout.play(POLICY, 3)
+        assert (batch.epoch, batch.step) == (0, 0)
+        assert len(rollout.snapshots[0].actions) == 3
+
+
+def test_a_worker_can_be_told_apart_by_the_name_of_its_run():
+    with children_named("runs/brisk-otter"):
+        pool = WorldPool([maker(), maker()], run_seed=4, restarts=CARE)
+    with pool:
+        words = [Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in pool.pids]
+    assert [one[-2] for one in words] == ["runs/brisk-otter/world-0", "runs/brisk-otter/world-1"]
 
 
 def test_a_world_that_is_not_deterministic_is_found_out_at_its_restoration():

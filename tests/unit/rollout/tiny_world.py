@@ -44,14 +44,17 @@ class TinyWorld:
             epoch_steps=epoch_steps,
         )
         self.spin_seconds, self.trouble, self.trouble_step = spin_seconds, trouble, trouble_step
-        self.flag, self.memory, self.steps = flag, memory, 0
+        self.flag, self.memory, self.steps, self.resets = flag, memory, 0, 0
         self.helper = subprocess.Popen(["sleep", "60"]) if helper else None
 
     def reset(self, seed):
         self.rng = np.random.default_rng(seed)
         shape = (self.spec.num_agents, self.spec.observation_size)
         self.state = self.rng.uniform(0.1, 0.9, shape)
-        if self.memory:  # breaks the law on purpose: another process, another world
+        if self.memory == "of resets":  # breaks the law on purpose: another reset, another world
+            self.resets += 1
+            self.state[0, 3] = 0.2 + self.resets / 20_000
+        elif self.memory:  # the same: another process, another world
             # A small interval of starts, on which three steps of the map are one to one.
             self.state[0, 3] = 0.2 + os.getpid() % 997 / 20_000
         self.time = 0
@@ -147,6 +150,7 @@ TROUBLES = {
     "close pipe": _close_pipe,
     "bug": _bug,
     "refuse": _refuse,
+    "exit": lambda: sys.exit("enough"),
     "sleep": lambda: time.sleep(60),
 }
 
