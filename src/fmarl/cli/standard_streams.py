@@ -91,6 +91,7 @@ def _forgiving(stream: Any, descriptor: int) -> ForgivingStream:
         encoding=stream.encoding,
         errors=IN_WORDS,
         line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
     )
 
 
