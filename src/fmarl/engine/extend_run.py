@@ -3,6 +3,10 @@
 It goes on as if it had been asked for so many at first, and is refused where it could not: what its
 agents have done already must be what they would have done. `run.json` says the new number and,
 under `extended`, when and by which command it was changed.
+
+A run ends with a test; where the longer one has none, it goes. The checkpoint that does without it
+is written first and `run.json` last: a run that is killed in between is the shorter one, whose last
+test is missing, and that is played again.
 """
 
 import sys
@@ -20,8 +24,9 @@ from fmarl.errors import BadInput, require
 from fmarl.federation.method import Method
 from fmarl.federation.method_file import completed
 from fmarl.records.atomic_files import read_whole, remove, write_durably
-from fmarl.records.checkpoint import newest_checkpoint
+from fmarl.records.checkpoint import newest_checkpoint, read_checkpoint, write_checkpoint
 from fmarl.records.events import EventCode
+from fmarl.records.jsonl import LineWriter, last_record
 from fmarl.records.lock import hold
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.strict_json import LARGEST_SEALED, Malformed, seal, unseal
@@ -50,8 +55,9 @@ def extend(folder: Path, num_epochs: int, *, command_line: Sequence[str] | None 
             "experiment": {**description["experiment"], "num_epochs": num_epochs},
             "extended": [*description.get("extended", []), change],
         }
-        write_durably(RunFolder(folder).description, seal(changed))
+        _drop_last_test(folder, description)
         remove([RunFolder(folder).constants])  # estimated from what is no longer its end
+        write_durably(RunFolder(folder).description, seal(changed))
         with RunWriter(folder, description["run_id"], listen=lambda line: None) as writer:
             writer.notes(notes)
             writer.event(EventCode.EXTENDED, detail=f"from {before} epochs to {num_epochs}")
@@ -85,6 +91,24 @@ def require_extendable(folder: Path, num_epochs: int) -> None:
             f"other {other} over {num_epochs} epochs than over {experiment.num_epochs}, from the "
             f"start. {new_run}"
         )
+
+
+def _drop_last_test(folder: Path, description: dict[str, Any]) -> None:
+    """Take back the test with which the run ended, unless it is one of those every few epochs."""
+    place = RunFolder(folder)
+    last, every = last_record(place.metrics), description["experiment"]["test_every"]
+    if last.get("kind") != "test" or last["epoch"] % every == 0:
+        return
+    if newest_checkpoint(folder) is None:  # it begins anew, without a line
+        return
+    with LineWriter(place.metrics) as metrics:
+        end = metrics.start_of_last
+        saved = read_checkpoint(folder, description["run_id"])
+        if saved.facts["metrics_end"] > end:
+            facts = {**saved.facts, "metrics_end": end}
+            write_checkpoint(folder, saved.update_count, saved.arrays, facts)
+        metrics.truncate_to(end)
+    remove([place.frames_of(last["epoch"])])
 
 
 def _begun(folder: Path) -> dict[str, Any] | None:

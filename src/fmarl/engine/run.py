@@ -146,10 +146,8 @@ def resume(
         stack.enter_context(children_named(str(path)))
         training = stack.enter_context(Training(experiment, make_engine, run_id))
         training.restore(writer.restore(training.state()))
-        if "extended" in description and not writer.is_blank:
+        if "extended" in description:
             writer.method(training.schedule)
-            if not training.is_tested(training.epoch, training.finished):
-                writer.drop_last_test(training.state())
         with _bad_input_fails():
             run_all(training, writer, stop)
         code = stop.exit_code if stop.requested else 0

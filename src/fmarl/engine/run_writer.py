@@ -16,11 +16,11 @@ from fmarl.engine.run_state import RunState, from_arrays, pattern, to_arrays
 from fmarl.federation.ledger import Ledger, MessageSizes, bytes_sent
 from fmarl.federation.method_file import describe_method
 from fmarl.federation.update import TrainState
-from fmarl.records.atomic_files import DiskTrouble, make_folder, remove, write_durably
+from fmarl.records.atomic_files import DiskTrouble, make_folder, write_durably
 from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint, write_checkpoint
 from fmarl.records.events import EventCode, Note
 from fmarl.records.frames import write_frames
-from fmarl.records.jsonl import LineWriter, last_record
+from fmarl.records.jsonl import LineWriter
 from fmarl.records.run_description import settings_mark
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.score import measure_in, score_in
@@ -83,7 +83,16 @@ class RunWriter(Closeable):
     def record(self, line: dict[str, Any]) -> None:
         """Write a line of metrics, for people and for TensorBoard, and tell whoever listens."""
         self._metrics.append(line)
-        self._draw(line)
+        numbers = {
+            f"{line['kind']}/{name}": float(value)
+            for name, value in line.items()
+            if isinstance(value, int | float) and name not in ("epoch", "update_count")
+        }
+        if line["kind"] == "test":
+            score = score_in(line, self._world)
+            numbers |= {f"test/{measure_in(self._world)}": score} if math.isfinite(score) else {}
+        assert self._board is not None
+        self._board.log(line["update_count"], numbers)
         self._listen(line)
 
     def method(self, schedule: Schedule) -> None:
@@ -141,25 +150,11 @@ class RunWriter(Closeable):
         """Write down a test, and the frames that were seen in its first epoch."""
         if result.frames is not None:
             make_folder(self.folder.frames)
-            write_frames(self._frames_of(epoch), list(result.frames))
+            write_frames(self.folder.frames_of(epoch), list(result.frames))
         facts = {"kind": "test", "epoch": epoch, "update_count": update_count, "mean": result.mean}
         found = result._asdict()
         del found["frames"]
         self.record({**facts, **found})
-
-    def drop_last_test(self, state: RunState) -> None:
-        """Take back the test with which a shorter run ended, if the metrics end with one.
-
-        The checkpoint that does without it comes first: from there, what is left is cut off again.
-        """
-        update_count, last = int(state.learned.update_count), last_record(self.folder.metrics)
-        if last.get("kind") != "test" or last["update_count"] != update_count:
-            return
-        start = self._metrics.start_of_last
-        self._save(update_count, state, start)
-        self._start_from(start, update_count - 1)
-        self._draw(last_record(self.folder.metrics))  # its epoch, which that has hidden
-        remove([self._frames_of(last["epoch"])])
 
     def event(self, code: str, **facts: object) -> None:
         """Write down that something happened, with the time of day."""
@@ -209,34 +204,15 @@ class RunWriter(Closeable):
             self._board.close()
         self._closing.close()
 
-    def _draw(self, line: dict[str, Any]) -> None:
-        """Add the numbers of a line to TensorBoard's curves."""
-        numbers = {
-            f"{line['kind']}/{name}": float(value)
-            for name, value in line.items()
-            if isinstance(value, int | float) and name not in ("epoch", "update_count")
-        }
-        if line["kind"] == "test":
-            score = score_in(line, self._world)
-            numbers |= {f"test/{measure_in(self._world)}": score} if math.isfinite(score) else {}
-        assert self._board is not None
-        self._board.log(line["update_count"], numbers)
-
-    def _frames_of(self, epoch: int) -> Path:
-        return self.folder.frames / f"{epoch:06}.npz"
-
-    def _save(self, update_count: int, state: RunState, metrics_end: int | None = None) -> None:
+    def _save(self, update_count: int, state: RunState) -> None:
         self._metrics.sync()
         arrays, facts = to_arrays(state)
-        end = self._metrics.position if metrics_end is None else metrics_end
-        facts = {"memory": facts, "metrics_end": end}
+        facts = {"memory": facts, "metrics_end": self._metrics.position}
         write_checkpoint(self.path, update_count, arrays, facts)
         self._saved_at, self._saved_count = time.monotonic(), update_count
 
     def _start_from(self, metrics_end: int, update_count: int) -> None:
         self._metrics.truncate_to(metrics_end)
-        if self._board is not None:
-            self._board.close()
         self._board = Board(self.folder.tensorboard, first_step=update_count + 1)
 
 

@@ -59,6 +59,10 @@ class RunFolder:
         self.samples = path / "samples"
         """Folder of slots on which the gradient norm is measured."""
 
+    def frames_of(self, epoch: int) -> Path:
+        """The test after so many epochs, for replay."""
+        return self.frames / f"{epoch:06}.npz"
+
 
 def create_run(folder: Path, description: dict[str, Any]) -> None:
     """Make a run of an empty or missing folder; `BadInput`, and nothing made, if that can not be.

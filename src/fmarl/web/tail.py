@@ -14,6 +14,8 @@ from fmarl.records.run_list import failure_line, state_of
 from fmarl.records.score import measure_in, score_in
 from fmarl.report.run_reader import recorded_method
 
+CHANGING = (EventCode.RESUMED, EventCode.EXTENDED)
+"""Events after which lines may be gone, or settings be others."""
 LINES_AT_ONCE = 100
 """Lines in one message: a long run comes in parts, so that the page draws while it loads."""
 SHOWN = (
@@ -77,9 +79,10 @@ class RunTail:
         events = self._read_events()
         lines, problem = [], ""
         try:
-            self.settings = self.settings or read_run(self.folder.path)["experiment"]
-            resumed = any(event.get("code") == EventCode.RESUMED for event in events)
-            lines = self._new_lines(cut_back=resumed)
+            changed = any(event.get("code") in CHANGING for event in events)
+            if changed or not self.settings:
+                self.settings = read_run(self.folder.path)["experiment"]
+            lines = self._new_lines(cut_back=changed)
         except BadInput as found:
             problem = str(found)
         told = [*self._new_state(problem), *lines, *self._new_frames()]

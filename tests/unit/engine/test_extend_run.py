@@ -5,10 +5,10 @@ import signal
 
 import pytest
 
-from fmarl.engine import run_writer
+from fmarl.engine import extend_run
 from fmarl.engine.evaluate_run import evaluate_run
-from fmarl.engine.extend_run import extend
 from fmarl.engine.run import Run, begin, read_experiment, resume, train
+from fmarl.engine.run_writer import RunWriter
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import MethodConfig
 from fmarl.records.jsonl import read_lines
@@ -22,6 +22,11 @@ DRAWN = MethodConfig(local_updates="drawn:1-3", sync_period=3, learning_rate=1e-
 
 def metrics(run: Run) -> bytes:
     return RunFolder(run.folder).metrics.read_bytes()
+
+
+def same_files(one: Run, other: Run, name: str) -> bool:
+    names = [sorted(path.name for path in (run.folder / name).glob("*")) for run in (one, other)]
+    return names[0] == names[1]
 
 
 def codes(run: Run) -> list[str]:
@@ -41,9 +46,13 @@ def codes(run: Run) -> list[str]:
 def test_two_epochs_and_two_more_are_four(tmp_path, changes):
     whole = train(toy(num_epochs=4, **changes), tmp_path / "whole")
     train(toy(num_epochs=2, **changes), tmp_path / "parts")
-    parts = resume(tmp_path / "parts", num_epochs=4)
+    extend_run.extend(tmp_path / "parts", 4)
+    kept = RunFolder(tmp_path / "parts").metrics.read_bytes()
+    parts = resume(tmp_path / "parts")
+    assert metrics(parts).startswith(kept)  # those who follow the file need not read it again
     assert (parts.digest, parts.update_count, parts.finished) == (whole.digest, 8, True)
     assert metrics(parts) == metrics(whole)
+    assert same_files(whole, parts, "frames")
     methods = [unseal(RunFolder(run.folder).method.read_bytes()) for run in (whole, parts)]
     assert methods[0] == methods[1]
 
@@ -67,23 +76,24 @@ class Killed(BaseException):
     """What a kill is to a run in this process."""
 
 
-@pytest.mark.parametrize("moment", ["_start_from", "epoch"])
-def test_a_kill_while_it_goes_on_loses_nothing(tmp_path, monkeypatch, moment):
+@pytest.mark.parametrize("moment", ["write_checkpoint", "remove", "write_durably", "epoch"])
+def test_a_kill_while_it_is_extended_loses_nothing(tmp_path, monkeypatch, moment):
     changes = {"test_every": 3, "together": CONSENSUS}
     whole = train(toy(num_epochs=4, **changes), tmp_path / "whole")
     folder = train(toy(num_epochs=2, **changes), tmp_path / "parts").folder
-    extend(folder, 4)
-    calls, real = iter(range(100)), getattr(run_writer.RunWriter, moment)
+    place, calls = (RunWriter if moment == "epoch" else extend_run), iter(range(100))
+    real = getattr(place, moment)
 
     def killed(*arguments, **settings):
-        if next(calls) == 1:  # once it works, as it would have for a kill later
-            raise Killed
-        return real(*arguments, **settings)
+        if moment == "epoch" and next(calls) == 0:  # the second of two epochs
+            return real(*arguments, **settings)
+        real(*arguments, **settings)
+        raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(run_writer.RunWriter, moment, killed)
-        resume(folder)
-    parts = resume(folder)
+        patch.setattr(place, moment, killed)
+        resume(folder, num_epochs=4)
+    parts = resume(folder, num_epochs=4)
     assert (parts.digest, metrics(parts)) == (whole.digest, metrics(whole))
 
 

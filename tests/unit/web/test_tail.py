@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fmarl.engine.extend_run import extend
 from fmarl.engine.run import begin, train
 from fmarl.records.frames import write_frames
 from fmarl.records.lock import hold
@@ -46,6 +47,16 @@ def test_a_run_is_introduced_before_its_lines_and_then_there_is_no_news(whole: P
         line["kind"] for line in recorded(whole)
     ]
     assert tail.poll() == []
+
+
+def test_a_run_that_is_given_more_epochs_is_shown_with_them(copy: Path):
+    tail = RunTail(copy, "copy")
+    tail.poll()
+    extend(copy, 9)
+    messages = tail.poll()
+    [run] = told(messages, "run")
+    assert (run["num_epochs"], run["state"]) == (9, "stopped")
+    assert [line["kind"] for line in lines_of(messages)][-1] == "epoch"  # its last test is gone
 
 
 def test_numbers_are_those_of_the_record(whole: Path):
