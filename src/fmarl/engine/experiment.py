@@ -33,10 +33,6 @@ WORLD_FACTORY = "fmarl.worlds.registry:make_world"
 GIVEN = "given"
 """The word of a method that was made in Python, and is in the experiment as a whole."""
 
-MAX_SYNC_PERIOD = 100_000
-"""A method holds a weight for each slot of a period, and `method.json` holds the method."""
-MAX_LEARNING_RATE = 1e30
-
 # Its fields are flags without a prefix.
 _flat = tyro.conf.arg(name="")
 
@@ -194,12 +190,6 @@ def _check_numbers(experiment: Experiment) -> None:
         allowed = f"{smallest} <= {name} <= {largest}"
         fix = f"Use {min(max(value, smallest), largest)}."
         require(smallest <= value <= largest, f"{name} = {value}", allowed, fix)
-    period, rate = experiment.together.sync_period, experiment.together.learning_rate
-    allowed = f"at most {MAX_SYNC_PERIOD}"
-    require(period <= MAX_SYNC_PERIOD, f"sync_period = {period}", allowed, "Use 15, say.")
-    # Behind it the parameters would not be finite after one step.
-    allowed = f"at most {MAX_LEARNING_RATE:g}"
-    require(not rate > MAX_LEARNING_RATE, f"learning_rate = {rate}", allowed, "Use 1e-4, say.")
 
 
 def _refuse_unused(experiment: Experiment) -> None:

@@ -152,7 +152,8 @@ def test_a_malformed_file_gets_one_line(tmp_path: Path, name, content, named):
 
 
 def test_a_missing_file_a_folder_and_a_huge_file_get_one_line(tmp_path: Path, monkeypatch):
-    for path in (tmp_path / "none.json", tmp_path):
+    (tmp_path / "folder.json").mkdir()
+    for path in (tmp_path / "none.json", tmp_path / "folder.json"):
         with pytest.raises(BadInput, match="can not be read"):
             read_settings(path, Setting())
     monkeypatch.setattr(settings_io, "LARGEST_FILE", 3)
