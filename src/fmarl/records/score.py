@@ -35,7 +35,8 @@ def score_in(line: Mapping[str, Any], world: str) -> float:
     """
     if measure_in(world) != "return":
         return math.nan if line.get("mean") is None else float(line["mean"])
-    returns = [value for value in line.get("returns", []) if value is not None]
+    found = [math.nan if value is None else value for value in line.get("returns", [])]
+    returns = [value for value in found if not math.isnan(value)]  # of agents that ever came
     return float(np.mean(returns)) if returns else math.nan
 
 
