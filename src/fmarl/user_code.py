@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 from fmarl.errors import BadInput
 
+USER_CODE_FAILED = 7
+"""Exit code for a bug in the user's own code."""
 LONGEST_MESSAGE = 400
 LONGEST_TRACEBACK = 8000
 OURS = (os.path.dirname(__file__) + os.sep, "<frozen ", "<@beartype")

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from fmarl import __version__
 from fmarl.errors import BAD_INPUT, BadInput, did_you_mean
+from fmarl.user_code import USER_CODE_FAILED, UserCodeFailed
 
 
 @runtime_checkable
@@ -95,6 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadInput as error:
         sys.stderr.write(f"fmarl: {' '.join(str(error).split())}\n")
         return BAD_INPUT
+    except UserCodeFailed as failed:
+        sys.stderr.write(f"fmarl: {failed.report}\n")
+        return USER_CODE_FAILED
 
 
 def parse(words: Sequence[str]) -> Command:

@@ -16,6 +16,7 @@ from fmarl.report.statistics import mean_interval
 from fmarl.rollout.evaluate import MOST_REPETITIONS
 from fmarl.rollout.seeds import MAX_RUN_SEED
 from fmarl.settings_io import parse_changes
+from fmarl.user_code import own_code
 from fmarl.worlds.registry import ROADS, make_world, manual
 from fmarl.worlds.world import Action, World, WorldSpec
 
@@ -54,7 +55,8 @@ class WorldCommand:
         require(fits, f"epochs = {self.epochs}", most, "Use --epochs 5.")
         seeds = f"0 <= seed <= {MAX_RUN_SEED}"
         require(0 <= self.seed <= MAX_RUN_SEED, f"seed = {self.seed}", seeds, "Use --seed 0.")
-        with make_world(self.world, **self._options()) as world:
+        # What their code raises here, where no worker runs it, is told as a worker would.
+        with own_code(f"world {self.world}"), make_world(self.world, **self._options()) as world:
             results = [self._play(world, seed) for seed in self._seeds()]
             self._draw(world)
         self._show(world.spec, [result for result, _ in results], [steps for _, steps in results])

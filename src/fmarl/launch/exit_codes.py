@@ -7,7 +7,7 @@ from fmarl.engine.train import Diverged
 from fmarl.errors import BAD_INPUT, BadInput, EngineFailed
 from fmarl.records.atomic_files import DiskTrouble
 from fmarl.records.checkpoint import NoGoodCheckpoint
-from fmarl.user_code import UserCodeFailed
+from fmarl.user_code import USER_CODE_FAILED, UserCodeFailed
 
 EXIT_CODES: dict[type[Exception], int] = {
     BadInput: BAD_INPUT,
@@ -15,7 +15,7 @@ EXIT_CODES: dict[type[Exception], int] = {
     Diverged: 4,
     DiskTrouble: 5,
     NoGoodCheckpoint: 6,
-    UserCodeFailed: 7,
+    UserCodeFailed: USER_CODE_FAILED,
 }
 RUN_ERRORS = tuple(EXIT_CODES)
 

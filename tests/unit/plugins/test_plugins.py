@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fmarl import plugins
+from fmarl.cli import main
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import MethodConfig, make_from_config
 from fmarl.plugins import METHOD, WORLD, is_plugin, load, source_of
@@ -194,3 +195,14 @@ def test_a_world_that_is_none_is_refused(module, name, options, line):
     with pytest.raises(BadInput) as problem:
         make_world(f"{module(WORLD_TEXT)}:{name}", **options)
     assert line in str(problem.value)
+
+
+@pytest.mark.parametrize("command", ["world", "train"])
+def test_a_bug_is_shown_below_one_line_of_ours_and_nothing_is_made(module, capfd, command):
+    name = module("def broken():\n    raise KeyError('my own mistake')\n")
+    assert main([command, f"{name}:broken"]) == 7
+    first, *rest = capfd.readouterr().err.splitlines()
+    assert first.startswith(f"fmarl: world {name}:broken") and first.endswith("its own error:")
+    assert rest[-1] == "KeyError: 'my own mistake'" and f'{name}.py", line 2' in "".join(rest)
+    assert str(plugins.PACKAGE) not in "".join(rest)
+    assert not Path("runs").exists()
