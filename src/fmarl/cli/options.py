@@ -77,8 +77,9 @@ def _wrong_value(flag: str, sections: Sequence[str], options: Sequence[str]) -> 
     wanted = KINDS.get(kind[1] if kind else "", "a value that its help allows")
     wanted = f"{wanted.removeprefix('a ')}s, with blanks between" if several else wanted
     fix = _corrected(given, kind[1] if kind else "", several=several)
-    default = re.search(r"\(default: (?!None)([^)]+)\)", helped)
-    hint = f"Write {flag} {fix or default[1]}." if fix or default else "Leave it out."
+    if not fix and (default := re.search(r"\(default: (?!None)([^)]+)\)", helped)):
+        fix = default[1]
+    hint = f"Write {flag} {fix}." if fix else "Leave it out."
     return f"{flag} {given:.60} is not allowed: {wanted}. {hint}"
 
 

@@ -37,6 +37,7 @@ def test_a_full_disk_is_remembered():
 
 def test_what_an_encoding_lacks_is_written_in_words(capfd):
     with forgiving_streams():
+        assert isinstance(sys.stdout, ForgivingStream)
         sys.stdout.reconfigure(encoding="ascii", errors=sys.stdout.errors)
         sys.stdout.write("τ=15 – ∞ ‖∇F‖² 車\n")
     assert capfd.readouterr().out == "tau=15 - inf |grad F|^2 ?\n"
