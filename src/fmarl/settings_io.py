@@ -77,7 +77,12 @@ def parse_changes(words: Iterable[str]) -> dict[str, Any]:
             place = place.setdefault(part, {})
             if not isinstance(place, dict):
                 raise BadInput(f"option {word!r} is not allowed: {part} is set. Leave one out.")
+        require(last not in place, f"option {word!r}", f"{last} only once", "Leave one out.")
         place[last] = _parsed(text)
+        try:
+            json.dumps(place[last], allow_nan=False)
+        except ValueError:
+            raise BadInput(f"option {word!r}: finite numbers only. Write {name}=1.") from None
     return changes
 
 

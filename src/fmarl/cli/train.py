@@ -46,7 +46,8 @@ class Train:
     @staticmethod
     def defaults(options: Sequence[str]) -> "Train":
         """What profile and config file say; flags then change it."""
-        profile, config = _given("--profile", options) or "paper", _given("--config", options)
+        profile, config = (_given(flag, options) for flag in ("--profile", "--config"))
+        profile = "paper" if profile is None else profile
         require_word("profile", profile, PROFILES, "Use paper.")
         if config is None:
             return Train(experiment=PROFILES[profile])
