@@ -25,6 +25,7 @@ LARGEST_FILE = 5_000_000
 LARGEST_WHOLE_FLOAT = 1e15
 """A whole number up to here is a fine float; a longer one may overflow."""
 MOST_SHOWN = 5
+KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
 EXAMPLES: dict[type, str] = {int: "1", float: "0.5", bool: "true", str: '"word"'}
 """How values are written in files."""
 
@@ -32,7 +33,7 @@ EXAMPLES: dict[type, str] = {int: "1", float: "0.5", bool: "true", str: '"word"'
 def read_file(path: Path) -> Any:
     """What a JSON or TOML file holds."""
     known = path.suffix in (".json", ".toml")
-    fix = f"Use {path.with_suffix('.toml')}." if path.name else "Name a file."
+    fix = f"If it is TOML, rename it to {path.name}.toml."
     require(known, f"file {path}", "a name that ends in .json or .toml", fix)
     text = _text_of(path)
     try:
@@ -134,7 +135,8 @@ def _text_of(path: Path) -> str:
         with open_regular(path) as file:
             content = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path} can not be read: {error}. Check the path.") from None
+        why = getattr(error, "strerror", None) or error
+        raise BadInput(f"{path} can not be read: {why}. Check the path.") from None
     size = f"{path} with more than {LARGEST_FILE} bytes"
     require(len(content) <= LARGEST_FILE, size, "a few lines of settings", "Split the file.")
     try:
@@ -268,4 +270,6 @@ def _described(kind: Any) -> str:
         return f"one of {', '.join(inner)}"
     if isinstance(kind, types.UnionType):
         return " or ".join(_described(one) for one in inner if one is not types.NoneType)
-    return f"a list of {inner[0].__name__}" if inner else f"a {kind.__name__}"
+    if inner:
+        return f"a list, each {_described(inner[0])}"
+    return KINDS.get(kind, f"a {kind.__name__}")

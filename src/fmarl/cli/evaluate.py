@@ -19,7 +19,7 @@ from fmarl.report.statistics import mean_interval
 from fmarl.rollout.evaluate import MOST_REPETITIONS, Evaluation
 from fmarl.rollout.seeds import MAX_RUN_SEED
 
-LEAST = ("ended early", "low", "high")
+LEAST = ("ended early", "low and high")
 """Columns that a narrow terminal does without, the first of them first."""
 
 

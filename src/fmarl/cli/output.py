@@ -42,12 +42,13 @@ def print_table(
     """A table whose numbers are aligned to the right, and are whole at any width.
 
     Where it does not fit, words wrap; then the columns that matter least are left out, the first
-    of `least` first, which is said; and if that is not enough, each row becomes a block of lines.
+    of `least` first, which is said (`low and high` go together); and if that is not enough, each
+    row becomes a block of lines.
     """
     cells = [[show(value) for value in row] for row in rows]
     screen = console()
     for number in range(len(least) + 1):
-        out = least[:number]
+        out = [name for entry in least[:number] for name in entry.split(" and ")]
         kept = [index for index, column in enumerate(columns) if column not in out]
         table = [[row[index] for index in kept] for row in ([*columns], *cells)]
         if (widths := _widths(table, screen.width)) is not None:

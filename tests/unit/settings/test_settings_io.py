@@ -32,8 +32,8 @@ def test_all_mistakes_are_named_at_once_with_where_and_the_nearest_name():
     line = str(problem.value)
     assert "my.json: unknown setting 'seeed'. Did you mean seed?" in line
     assert "my.json: unknown setting 'discont' in agent. Did you mean discount?" in line
-    assert "my.json: agent.hidden = [1.5] is not a list of int" in line
-    assert "my.json: num_epochs = 'ten' is not a int" in line
+    assert "my.json: agent.hidden = [1.5] is not a list, each a whole number" in line
+    assert "my.json: num_epochs = 'ten' is not a whole number" in line
     assert "\n" not in line
 
 
@@ -42,10 +42,10 @@ def test_all_mistakes_are_named_at_once_with_where_and_the_nearest_name():
     [
         ({"agent": {"discount": 2.0}}, "0 <= discount < 1"),
         ({"seed": -1}, "0 <= seed"),
-        ({"seed": True}, "is not a int"),
-        ({"anneal": 1}, "is not a bool"),
+        ({"seed": True}, "is not a whole number"),
+        ({"anneal": 1}, "is not true or false"),
         ({"together": 3}, "is not a table"),
-        ({"together": {"learning_rate": 10**400}}, "is not a float"),
+        ({"together": {"learning_rate": 10**400}}, "is not a number"),
         ({"algorithm": "dqn"}, "ppo, trpo, tac"),
         ({"together": {"method": "fedavg"}}, "one of independent"),
         ({"tac": {"batch_size": 3}}, "tac.batch_size = 3 is not used"),
@@ -115,7 +115,7 @@ def test_a_word_within_a_value_that_is_set_is_refused():
         ("human_type=3", "human_type = 3"),
         ("controlled=3", "controlled = 3"),
         ("state=relativ", "state = 'relativ' is not one of absolute, relative"),
-        ("learners=[0.5]", "learners = [0.5] is not a list of int"),
+        ("learners=[0.5]", "learners = [0.5] is not a list, each a whole number"),
     ],
 )
 def test_a_bad_option_gets_one_line(word, named):
