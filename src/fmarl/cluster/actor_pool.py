@@ -197,11 +197,11 @@ def _wait(references: list[Reference], seconds: float) -> list[Reference]:
 
 
 def _cause_of_death(problem: Exception) -> Exception:
-    """`BadInput` if the actor refused its arguments."""
+    """`BadInput` if the actor refused its arguments, or the user's world failed in it at once."""
     text = str(problem)
-    mark = "fmarl.errors.BadInput: "
-    if mark in text:
-        return BadInput(text.partition(mark)[2].splitlines()[0])
+    for mark in ("fmarl.errors.BadInput: ", "fmarl.user_code.UserCodeFailed: "):
+        if mark in text:
+            return BadInput(text.partition(mark)[2].splitlines()[0])
     text = " ".join(text.split())
     _, mark, why = text.rpartition("The actor is dead because ")
     return EngineFailed(f"an actor died: {(why.partition('. ')[0] if mark else why)[:200]}")

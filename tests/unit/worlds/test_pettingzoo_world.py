@@ -11,10 +11,13 @@ import pytest
 from gymnasium import spaces
 from mpe2 import simple_spread_v3
 from pettingzoo import ParallelEnv
+from pettingzoo.utils import parallel_to_aec
 
 from fmarl.errors import BadInput
+from fmarl.user_code import UserCodeFailed
 from fmarl.worlds.as_pettingzoo import WorldParallelEnv
 from fmarl.worlds.check import check_world
+from fmarl.worlds.module_search import not_found
 from fmarl.worlds.pettingzoo_world import pettingzoo_world
 from fmarl.worlds.spaces import derived_seed
 from fmarl.worlds.world import Step, World
@@ -93,9 +96,28 @@ class Empty(Party):
         return []
 
 
+class Drawn(Party):
+    render_mode = None
+
+
+class Short(Party):
+    def step(self, actions: dict[str, Any]) -> Any:
+        return super().step(actions)[:4]
+
+
+MODULES = {
+    "fmarl_party": Party,
+    "fmarl_empty": Empty,
+    "fmarl_nothing": None,
+    "fmarl_short": Short,
+    "fmarl_five": lambda: 5,
+    "fmarl_turns": lambda: parallel_to_aec(Drawn()),
+}
+
+
 @pytest.fixture(autouse=True)
 def party_module(monkeypatch):
-    for name, make in {"fmarl_party": Party, "fmarl_empty": Empty, "fmarl_nothing": None}.items():
+    for name, make in MODULES.items():
         module = ModuleType(name)
         if make is not None:
             module.__dict__["parallel_env"] = make
@@ -250,3 +272,32 @@ def test_modules_that_do_not_serve_are_refused_with_a_way_out():
     assert "possible_agents" in refusal(
         lambda: pettingzoo_world("fmarl_party", arrives=(), leaves=(), sizes=(), choices=())
     )
+
+
+def test_a_step_of_four_values_is_refused_and_located():
+    with pettingzoo_world("fmarl_short") as world:
+        message = refusal(lambda: play(world, 1))
+    assert "step of the environment returned 4 values" in message
+    assert "test_pettingzoo_world.py:" in message
+
+
+def test_what_is_no_parallel_environment_is_refused():
+    assert "returns a int without reset" in refusal(lambda: pettingzoo_world("fmarl_five"))
+    assert "aec_to_parallel" in refusal(lambda: pettingzoo_world("fmarl_turns"))
+
+
+def test_a_module_of_the_current_folder_comes_first(tmp_path, monkeypatch):
+    (tmp_path / "fmarl_here.py").write_text("def parallel_env():\n    raise OSError('no card')\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserCodeFailed, match=r"OSError: no card \(fmarl_here.py:2\)"):
+        pettingzoo_world("fmarl_here")
+    monkeypatch.delitem(sys.modules, "fmarl_here")
+
+
+@pytest.mark.parametrize(
+    ("module", "fix"), [("mpe2x", "Check its spelling"), ("ale_py.x", "ale-py")]
+)
+def test_only_known_packages_are_suggested_for_installation(module, fix):
+    message = str(not_found(module, ModuleNotFoundError(name=module)))
+    assert fix in message and ("pip install" in message) == (fix == "ale-py")
