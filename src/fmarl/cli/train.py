@@ -71,8 +71,8 @@ class Train:
         folders = [begin(one, self._folder(one.seed)) for one in experiments]
         with _page_of(folders) if self.watch else nullcontext():
             code = self.flags.train(folders)
-        for folder in folders if 0 < code < 128 else ():
-            remove_unbegun(folder)
+        if 0 < code < 128:
+            remove_unbegun(folders)
         return code
 
     def _folder(self, seed: int) -> Path | None:

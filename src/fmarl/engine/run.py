@@ -22,7 +22,7 @@ from fmarl.errors import BadInput, EngineFailed
 from fmarl.federation.method import Method
 from fmarl.federation.parse import refuse_ignored
 from fmarl.records.atomic_files import DiskTrouble
-from fmarl.records.checkpoint import NoGoodCheckpoint, newest_checkpoint, read_checkpoint
+from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint
 from fmarl.records.events import EventCode
 from fmarl.records.jsonl import last_record
 from fmarl.records.lock import hold
@@ -99,14 +99,18 @@ def train(
     try:
         return resume(path, listen=listen)
     except Exception:
-        remove_unbegun(path)
+        remove_unbegun([path])
         raise
 
 
-def remove_unbegun(folder: Path) -> None:
-    """Take away a run's folder that has just been made, if nothing was measured in it."""
-    if not last_record(RunFolder(folder).metrics) and newest_checkpoint(folder) is None:
-        shutil.rmtree(folder, ignore_errors=True)
+def remove_unbegun(folders: Sequence[Path]) -> None:
+    """Take away runs' folders that have just been made, if nothing was measured in any of them.
+
+    Else those that have not begun are waiting for their turn, and can be resumed.
+    """
+    if not any(last_record(RunFolder(folder).metrics) for folder in folders):
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def resume(

@@ -6,7 +6,6 @@ from fmarl.engine.experiment import Experiment
 from fmarl.engine.sample_set import read_samples
 from fmarl.rollout.pool import WorldPool
 from fmarl.rollout.repeat_check import play_beginning, require_repeats
-from fmarl.worlds.world import WorldSpec
 
 
 def check_start(experiment: Experiment) -> list[str]:
@@ -26,12 +25,11 @@ def check_start(experiment: Experiment) -> list[str]:
             require_repeats(pool, maker, seed)
         else:
             play_beginning(pool)
-    return _warnings(experiment, spec)
+    return _warnings(experiment, experiment.total_updates(spec), int(method.sync_period))
 
 
-def _warnings(experiment: Experiment, spec: WorldSpec) -> list[str]:
-    updates, together = experiment.total_updates(spec), experiment.together
-    period = int(experiment.make_method(spec).sync_period)
+def _warnings(experiment: Experiment, updates: int, period: int) -> list[str]:
+    together = experiment.together
     if together.method == "independent":  # whose period only says when something is measured
         return []
     if updates < period:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from fmarl.engine.run import begin, read_experiment, train
+from fmarl.engine.run import begin, read_experiment, remove_unbegun, train
 from fmarl.engine.start_check import check_start
 from fmarl.errors import BadInput
 from fmarl.federation.recipes import MethodConfig
+from fmarl.records.run_folder import RunFolder
 from unit.engine.small_experiments import toy
 
 
@@ -45,3 +46,12 @@ def test_samples_are_found_from_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = begin(toy(samples="runs/source"), "run")
     assert read_experiment(folder).samples == str(Path("runs/source").absolute())
+
+
+def test_runs_that_wait_for_their_turn_stay_if_another_has_begun(tmp_path):
+    first, second = (begin(toy(seed=seed), tmp_path / f"{seed}") for seed in (0, 1))
+    RunFolder(first).metrics.write_text('{"kind":"start"}\n')
+    remove_unbegun([first, second])
+    assert first.exists() and second.exists()
+    remove_unbegun([second])
+    assert first.exists() and not second.exists()

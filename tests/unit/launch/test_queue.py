@@ -7,6 +7,7 @@ import pytest
 from fmarl.launch.queue import QueuedRun
 from fmarl.records.jsonl import LineWriter
 from fmarl.records.run_folder import RunFolder
+from unit.engine.small_experiments import toy
 
 
 class Ended:
@@ -35,7 +36,7 @@ def test_a_run_that_failed_says_why(code, state, tmp_path):
     with LineWriter(RunFolder(tmp_path).events) as events:
         failure = {"type": "KeyError", "message": "'channel'", "place": "channels.py:3"}
         events.append({"code": "FAILED", **failure})
-    run = QueuedRun(tmp_path, "run", 5)
+    run = QueuedRun(tmp_path, "run", toy())
     run.launched = Ended(code)
     run.poll()
     assert run.status.state == state
