@@ -22,6 +22,15 @@ from fmarl.errors import BadInput, did_you_mean, require
 from fmarl.settings_io import refuse_unknown
 
 PACKAGE = Path(__file__).parent
+
+
+class _Number(NamedTuple):
+    types: tuple[type, ...]
+    word: str
+
+
+NUMBERS = {int: _Number((int,), "a whole number"), float: _Number((int, float), "a number")}
+"""What is checked of an option, by how the function's parameter is annotated."""
 INSTALLED = {"site-packages", "dist-packages"}
 """Folders of installed packages, whoever installed them."""
 
@@ -100,13 +109,20 @@ def require_result(word: str, kind: Kind, fits: bool, result: object) -> None:
 def check_options(
     function: Callable[..., Any], options: Mapping[str, Any], where: str, given: int = 0
 ) -> None:
-    """Refuse a name that a function does not take; one that takes any checks them itself.
+    """Refuse a name that a function does not take, and what is no number where it wants one.
 
-    Its first parameters, as many as are `given`, are no options.
+    One that takes any name checks them itself. Its first parameters, as many as are `given`, are no
+    options.
     """
     known = taken_options(function)
-    if known is not None:
-        refuse_unknown(options, known[given:], f"options of {where}")
+    if known is None:
+        return
+    refuse_unknown(options, known[given:], f"options of {where}")
+    parameters = inspect.signature(function).parameters
+    for name, value in options.items():
+        kind = NUMBERS.get(parameters[name].annotation)
+        fits = kind is None or (isinstance(value, kind.types) and not isinstance(value, bool))
+        require(fits, f"{name} = {value!r:.60}", kind.word if kind else "", f"Write {name}=7, say.")
 
 
 def taken_options(function: Callable[..., Any]) -> list[str] | None:
