@@ -97,6 +97,12 @@ def call(word: str, kind: Kind, function: Any, *arguments: Any, **options: Any) 
     what = f"{kind.word} {word} is {_described(function)}, which"
     require(callable(function), what, kind.shape, "Name one.")
     check_options(function, options, f"{kind.word} {word}", len(arguments))
+    if taken_options(function) is not None:
+        try:
+            inspect.signature(function).bind(*arguments, **options)
+        except TypeError as problem:
+            what = f"{kind.word} {word}, which takes other parameters ({problem}),"
+            raise BadInput(f"{what} is not allowed: {kind.shape}. Change them.") from None
     return function(*arguments, **options)
 
 

@@ -66,7 +66,8 @@ def test_the_answer_is_as_written(given: Input, scratch: Path):
     code, out, err = answer(given.words)
     assert code == given.code, err
     assert given.wanted in out + err
-    assert "Traceback" not in out + err
+    assert ("Traceback" in err) == (code == 7)  # of the user's own code, and only theirs
+    assert "/fmarl/" not in err
     if code == 2:
         complaints = [line for line in err.splitlines() if not line.startswith("fmarl: warning: ")]
         assert len(complaints) == 1, err

@@ -216,7 +216,7 @@ def _paper_facts(row: RecomputedRow) -> dict[str, object]:
     return {"paper": row.row._asdict(), "recomputed": recomputed, "agrees": row.agrees}
 
 
-def _points(setting: Setting, axis: Axis) -> dict[float, BoundsResult]:
+def _points(setting: Setting, axis: Axis) -> dict[int | float, BoundsResult]:
     """The setting at every value that its graph allows; the setting itself is always allowed."""
     found = {}
     for value in axis_values(setting, axis):

@@ -20,6 +20,7 @@ from fmarl.federation.parse import read_attack, read_local_updates, read_mixing,
 from fmarl.plugins import METHOD, call, is_plugin, load, offered, require_result
 from fmarl.settings_io import parse_changes
 from fmarl.theory import exponential_decay
+from fmarl.theory.plan import require_sync_period
 from fmarl.user_code import own_code
 
 MOST_DRAWN = 10**7
@@ -91,6 +92,7 @@ def make_from_config(
     [[15, 13, 11, 9, 7, 5, 3]]
     """
     require_method(config.method)
+    require_sync_period(config.sync_period)
     team = Team(num_agents, max(periods, 1), seed, num_worlds)
     if config.method not in METHODS:
         return _make_own(config, team)

@@ -183,8 +183,14 @@ def last_record(path: Path) -> dict[str, Any]:
 
 
 def _end_of_lines(descriptor: int, size: int) -> int:
-    """Where the last whole line within the first `size` bytes ends; read from the end."""
+    """Where the last whole line within the first `size` bytes ends; read from the end.
+
+    `Malformed` if what follows it is longer than any line of ours: such a file may have no end.
+    """
+    lowest = size - LARGEST_LINE
     while size > 0:
+        if size < lowest:
+            raise Malformed(f"more than {LARGEST_LINE} bytes without the end of a line")
         start = max(size - BLOCK, 0)
         newline = os.pread(descriptor, size - start, start).rfind(b"\n")
         if newline >= 0:

@@ -132,7 +132,11 @@ def test_a_table_without_a_list_is_one_setting(tmp_path: Path):
         ("a.json", b'{"settings": 3}', "settings = 3"),
         ("a.json", b'{"sync_period": NaN}', "not valid JSON: NaN"),
         ("a.json", b'{"seed": 1, "seed": 2}', "not valid JSON: a name stands twice"),
-        ("a.json", b'{"settings": [{}, {"seed": "x"}]}', "setting 2: seed = 'x' is not a whole number"),
+        (
+            "a.json",
+            b'{"settings": [{}, {"seed": "x"}]}',
+            "setting 2: seed = 'x' is not a whole number",
+        ),
         ("a.json", b'{"sync_perod": 3}', "Did you mean sync_period?"),
         ("a.json", b'{"sync_period": "x"}', "sync_period = 'x'"),
         ("a.json", b'{"sync_period": 3.5}', "sync_period = 3.5"),
