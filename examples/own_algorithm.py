@@ -6,6 +6,7 @@ fmarl train gym:CartPole-v1 --algorithm own_algorithm:make_a2c --set-algorithm e
 
 import tempfile
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 
@@ -48,7 +49,7 @@ def make_a2c(
         total = policy_loss + config.value_weight * critic_loss - config.entropy_weight * entropy
         return total, {"policy_loss": policy_loss, "value_loss": critic_loss, "entropy": entropy}
 
-    def learn(parameters, state, experience, key, learning_rate):
+    def learn(parameters, state, experience, key, learning_rate) -> Any:
         """The direction of one step, which the federation multiplies by η and applies."""
         gradient, metrics = jax.grad(loss, has_aux=True)(parameters, experience)
         direction, state = rule.update(gradient, state, parameters)

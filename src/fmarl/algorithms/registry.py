@@ -40,10 +40,9 @@ def own_config(word: str, changes: Sequence[str]) -> Any:
     """
     with own_code(f"algorithm {word}"):
         make = load(word, ALGORITHM)
-        kind = _first_type(make) if callable(make) else None
-    is_record = isinstance(kind, type) and dataclasses.is_dataclass(kind)
+        kind: Any = _first_type(make) if callable(make) else None
     what = f"algorithm {word} whose first parameter is of type {getattr(kind, '__name__', kind)}"
-    require(is_record and _is_frozen(kind), what, ALGORITHM.shape, "Annotate it so.")
+    require(_is_frozen_record(kind), what, ALGORITHM.shape, "Annotate it so.")
     with own_code(f"algorithm {word}: its settings"):
         return from_plain(kind, parse_changes(changes), "set_algorithm")
 
@@ -54,8 +53,9 @@ def _first_type(make: Callable[..., Any]) -> Any:
     return typing.get_type_hints(make).get(first)
 
 
-def _is_frozen(kind: Any) -> bool:
-    return kind.__dataclass_params__.frozen
+def _is_frozen_record(kind: Any) -> bool:
+    is_record = isinstance(kind, type) and dataclasses.is_dataclass(kind)
+    return is_record and getattr(kind, "__dataclass_params__").frozen  # noqa: B009 — not declared
 
 
 @cache

@@ -84,8 +84,9 @@ def require_extendable(folder: Path, num_epochs: int) -> None:
             f"{folder} can not have {num_epochs} epochs: its learning rate falls to zero over "
             f"{experiment.num_epochs} (anneal), so it would have learned otherwise. {new_run}"
         )
-    planned = [one.method_of(agents, one.num_epochs * per_epoch) for one in (experiment, longer)]
-    if other := _different_part(*planned, done):
+    before = experiment.method_of(agents, experiment.num_epochs * per_epoch)
+    after = longer.method_of(agents, num_epochs * per_epoch)
+    if other := _different_part(before, after, done):
         raise BadInput(
             f"{folder} can not have {num_epochs} epochs: method {experiment.together.method} has "
             f"other {other} over {num_epochs} epochs than over {experiment.num_epochs}, from the "
