@@ -20,7 +20,7 @@ from fmarl.records.atomic_files import DiskTrouble, make_folder, write_durably
 from fmarl.records.checkpoint import NoGoodCheckpoint, read_checkpoint, write_checkpoint
 from fmarl.records.events import EventCode, Note
 from fmarl.records.frames import write_frames
-from fmarl.records.jsonl import LineWriter
+from fmarl.records.jsonl import LineWriter, last_record
 from fmarl.records.run_description import settings_mark
 from fmarl.records.run_folder import RunFolder, read_run
 from fmarl.records.score import measure_in, score_in
@@ -79,6 +79,11 @@ class RunWriter(Closeable):
     def is_blank(self) -> bool:
         """Whether nothing was measured yet. A run may be stopped when it was, and before a slot."""
         return self._metrics.position == 0
+
+    @property
+    def ends_with_test(self) -> bool:
+        """Whether the last thing that was measured is a test."""
+        return last_record(self.folder.metrics).get("kind") == "test"
 
     def record(self, line: dict[str, Any]) -> None:
         """Write a line of metrics, for people and for TensorBoard, and tell whoever listens."""

@@ -47,6 +47,8 @@ def run_all(training: "Training", writer: RunWriter, stop: Stop) -> None:
         writer.start(training.learned, training.program.sizes, measured)
         _test_baseline(training, writer)
         _test(training, writer)
+    elif training.finished and not writer.ends_with_test:  # it was made shorter since it began
+        _test(training, writer)
     while not training.finished and not stop.requested:
         epochs_before = training.epoch
         for slot in _advance(training, writer):

@@ -90,14 +90,18 @@ def test_a_kill_while_it_is_extended_loses_nothing(tmp_path, monkeypatch, moment
         real(*arguments, **settings)
         raise Killed
 
+    before = RunFolder(folder).metrics.read_bytes()
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(place, moment, killed)
         resume(folder, num_epochs=4)
+    if read_experiment(folder).num_epochs == 2:  # then it is as it was
+        assert metrics(resume(folder)) == before
     parts = resume(folder, num_epochs=4)
     assert (parts.digest, metrics(parts)) == (whole.digest, metrics(whole))
 
 
-def test_a_stopped_run_may_be_given_more_epochs(tmp_path):
+@pytest.mark.parametrize("num_epochs", [1, 5])  # it has done one of three
+def test_a_stopped_run_may_be_given_more_epochs_or_fewer(tmp_path, num_epochs):
     folder = begin(toy(num_epochs=3), tmp_path / "run")
 
     def stop(line: dict) -> None:
@@ -105,8 +109,8 @@ def test_a_stopped_run_may_be_given_more_epochs(tmp_path):
             os.kill(os.getpid(), signal.SIGTERM)
 
     assert not resume(folder, listen=stop).finished
-    run = resume(folder, num_epochs=5)
-    assert run.digest == train(toy(num_epochs=5), tmp_path / "whole").digest
+    run = resume(folder, num_epochs=num_epochs)
+    assert run.digest == train(toy(num_epochs=num_epochs), tmp_path / "whole").digest
     assert metrics(run) == RunFolder(tmp_path / "whole").metrics.read_bytes()
 
 
