@@ -52,7 +52,7 @@ class WorldSupervisor:
         role: str = "world",
     ) -> None:
         self.index = index
-        self._name = f"{name_for_children()}/{role}-{index}".removeprefix("/")
+        self._name = "/".join(filter(None, [name_for_children(), f"{role}-{index}"]))
         self._maker, self._run_seed, self._restarts = maker, run_seed, restarts
         self._events = events
         self._worker: WorkerProcess | None = None
