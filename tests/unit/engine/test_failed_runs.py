@@ -1,6 +1,7 @@
 """A bug in a user's environment ends a run, and everything says whose bug it is."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +137,14 @@ def test_evaluating_a_run_without_a_checkpoint_gets_one_line_and_code_6(tmp_path
     assert main(["evaluate", str(folder)]) == 6
     [line] = capsys.readouterr().err.splitlines()
     assert line == f"fmarl: {folder} has no good checkpoint: none was written yet"
+
+
+def test_playing_a_world_with_a_bug_shows_its_own_traceback_too(here, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    write_channels(here, LATE)
+    assert main(["world", "pettingzoo:channels", "--policy", "random"]) == 7
+    [ours, *theirs] = capsys.readouterr().err.splitlines()
+    assert ours == "fmarl: world pettingzoo:channels failed; this is its own error:"
+    assert theirs[-1] == "AssertionError: channel 3 is jammed"
+    assert "channels.py" in "".join(theirs) and "src/fmarl" not in "".join(theirs)
+    del sys.modules["channels"]
