@@ -172,10 +172,8 @@ def _differs(before: dict, after: dict) -> set[str]:
 
 def _left_over(mark: str) -> list[str]:
     """Processes that a command has started and that are still there after 3 seconds."""
-    for _ in range(30):
-        found = _marked(mark)
-        if not found:
-            return []
+    deadline = time.monotonic() + 3
+    while (found := _marked(mark)) and time.monotonic() < deadline:
         time.sleep(0.1)
     for number in found:
         os.kill(int(number), signal.SIGKILL)

@@ -175,11 +175,11 @@ def _periodic(
     before every step. FIRL_DC (ours) does both.
     """
     updates = _local_updates(config, team)
-    learns = updates.any(axis=0)
+    idle = np.asarray(updates.max(axis=0) == 0)
     return make_method(
         team.num_agents,
         decay=_decay(config) if decays else None,
-        mixing=cut_links(_mixing(config, team), ~learns) if mixes else None,
+        mixing=cut_links(_mixing(config, team), idle) if mixes else None,
         **_averaged(config, team, updates),
     )
 
