@@ -107,7 +107,7 @@ def test_the_same_seed_gives_the_same_bits_in_another_process_and_after_a_reset(
 
 
 def test_the_places_we_reckon_are_those_of_sumo():
-    with figure_eight.make() as world:
+    with FigureEightWorld(FigureEight()) as world:
         world.reset(2)
         random, over = np.random.default_rng(0), False
         while not over:

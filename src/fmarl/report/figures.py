@@ -127,13 +127,10 @@ def draw_graphs(graphs: Sequence[tuple[str, Sequence[tuple[int, int]], int]]) ->
 
 def road_lines(world: World) -> list[LaneLine] | None:
     """Centre lines of a world's lanes; None for a world without a road."""
-    from fmarl.worlds.sumo.figure_eight import FigureEightWorld
-    from fmarl.worlds.sumo.merge import MergeWorld
     from fmarl.worlds.sumo.roads.network import compiled_network, lane_shapes
 
-    if not isinstance(world, FigureEightWorld | MergeWorld):
-        return None
-    return list(lane_shapes(compiled_network(world.options.road())).values())
+    road = getattr(getattr(world, "options", None), "road", None)
+    return None if road is None else list(lane_shapes(compiled_network(road())).values())
 
 
 def draw_road(

@@ -40,13 +40,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 
 from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require, require_positive
 from fmarl.settings_io import with_changes
 from fmarl.worlds.sumo import observations
-from fmarl.worlds.sumo.loop import ORDER, Loop, flow_placement, lap_from, loop_traffic
+from fmarl.worlds.sumo.loop import ORDER, Loop, lap_from, loop_traffic, random_starts
 from fmarl.worlds.sumo.roads.description import Road, figure_eight_road
 from fmarl.worlds.sumo.roads.network import compiled_network
 from fmarl.worlds.sumo.session import SumoSession
@@ -55,6 +55,8 @@ from fmarl.worlds.world import Observation, Step, WorldSpec
 
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
+
+    from fmarl.worlds.traffic.world import ExactFigureEight
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +96,9 @@ class FigureEight:
     """Steps that SUMO drives alone before the first observation."""
     step_seconds: float = 0.1
     epoch_steps: int = 1500
+    simulator: Literal["sumo", "exact"] = "sumo"
+    """Who moves the vehicles: SUMO itself, or its rules compiled (`fmarl.worlds.traffic`), which
+    agree with it (docs/agreement.md) and are ten times as fast."""
 
     def road(self) -> Road:
         return figure_eight_road(radius=self.radius, speed_limit=self.speed_limit)
@@ -119,10 +124,15 @@ PRESETS: dict[str, FigureEight] = {
 }
 
 
-def make(preset: str = "zju", **options: object) -> "FigureEightWorld":
+def make(preset: str = "zju", **options: object) -> "FigureEightWorld | ExactFigureEight":
     """The world of a preset, with some of its options changed."""
     require(preset in PRESETS, f"preset {preset!r}", f"one of {', '.join(PRESETS)}", "Pick one.")
-    return FigureEightWorld(with_changes(PRESETS[preset], options, "options of figure-eight"))
+    chosen = with_changes(PRESETS[preset], options, "options of figure-eight")
+    if chosen.simulator == "sumo":
+        return FigureEightWorld(chosen)
+    from fmarl.worlds.traffic.world import ExactFigureEight
+
+    return ExactFigureEight(chosen)
 
 
 def parallel_env(preset: str = "zju", **options: object) -> "ParallelEnv":
@@ -137,7 +147,7 @@ class FigureEightWorld(Closeable):
     """The world itself: a SUMO session, and where every vehicle is on the loop."""
 
     def __init__(self, options: FigureEight) -> None:
-        _check(options)
+        check(options)
         self.options = options
         network = compiled_network(options.road())
         self._loop = Loop.measure(network)
@@ -153,20 +163,14 @@ class FigureEightWorld(Closeable):
         self._reach = options.speed_limit * options.step_seconds / self._loop.length
         self._all = np.ones(len(self._learners), dtype=bool)
         self._none = ~self._all
-        self.spec = WorldSpec(
-            name="figure-eight",
-            num_agents=len(self._learners),
-            observation_size=observations.STATE_SIZE,
-            num_actions=1,
-            epoch_steps=options.epoch_steps,
-        )
+        self.spec = make_spec(options)
         self._steps_left = 0
         self._session = SumoSession(network, step_seconds=options.step_seconds)
 
     def reset(self, seed: int) -> Observation:
         """Put all vehicles at their starts, at rest."""
         options, random = self.options, np.random.default_rng(seed)
-        starts, self._noise = self._starts(random), random
+        starts, self._noise = random_starts(self._loop, options, random), random
         self._session.load(loop_traffic(self._loop, starts, options), seed=seed % 2**31)
         self._session.advance()  # the step in which they appear
         self._set_speed_modes()
@@ -235,11 +239,6 @@ class FigureEightWorld(Closeable):
             return observations.normalised_average_speed(self._speeds, self.options.speed_limit)
         return observations.desired_velocity(self._speeds, self.options.target_speed)
 
-    def _starts(self, random: np.random.Generator) -> Float[np.ndarray, " vehicle"]:
-        even = flow_placement(self._loop, self.options.num_vehicles)
-        shift = random.uniform(-1, 1, len(even)) * self.options.start_jitter
-        return self._loop.on_edges(even + shift)
-
     def _set_speed_modes(self) -> None:
         set_mode = self._session.api.vehicle.setSpeedMode
         for name in self._names:
@@ -270,7 +269,19 @@ class FigureEightWorld(Closeable):
                 self._session.set_speed(name, -1.0 if inside[number] else max(wanted[number], 0.0))
 
 
-def _check(options: FigureEight) -> None:
+def make_spec(options: FigureEight) -> WorldSpec:
+    """The shapes of the world that these options make."""
+    return WorldSpec(
+        name="figure-eight",
+        num_agents=len(options.learning_vehicles()),
+        observation_size=observations.STATE_SIZE,
+        num_actions=1,
+        epoch_steps=options.epoch_steps,
+    )
+
+
+def check(options: FigureEight) -> None:
+    """Refuse options that no simulator can keep."""
     learners, vehicles = options.learning_vehicles(), options.num_vehicles
     require(
         2 <= vehicles <= 40,

@@ -78,6 +78,15 @@ def flow_placement(loop: Loop, num_vehicles: int) -> Float[np.ndarray, " vehicle
     return np.array(places)
 
 
+def random_starts(
+    loop: Loop, options: "FigureEight", random: np.random.Generator
+) -> Float[np.ndarray, " vehicle"]:
+    """Where vehicles start: Flow's places, each shifted at random."""
+    even = flow_placement(loop, options.num_vehicles)
+    shift = random.uniform(-1, 1, len(even)) * options.start_jitter
+    return loop.on_edges(even + shift)
+
+
 def loop_traffic(loop: Loop, places: Float[np.ndarray, " vehicle"], options: "FigureEight") -> str:
     """The route file: both types of vehicle, and each vehicle at its start."""
     learners = options.learning_vehicles()

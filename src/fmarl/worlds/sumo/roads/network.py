@@ -64,6 +64,11 @@ def lane_lengths(network: Path) -> dict[str, float]:
     return {lane.attrib["id"]: float(lane.attrib["length"]) for lane in _lanes(network)}
 
 
+def lane_limits(network: Path) -> dict[str, float]:
+    """Speed limit of every lane, in metres per second."""
+    return {lane.attrib["id"]: float(lane.attrib["speed"]) for lane in _lanes(network)}
+
+
 def lane_shapes(network: Path) -> dict[str, Float[np.ndarray, "point 2"]]:
     """Centre line of every lane, for drawing."""
     return {lane.attrib["id"]: _points(lane.attrib["shape"]) for lane in _lanes(network)}
