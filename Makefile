@@ -31,7 +31,7 @@ bench: .venv/dev.done
 	for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
 
 lock: .venv/dev.done
-	for extra in base ray roads dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	for extra in base ray roads fast dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header $$([ $$extra = base ] || echo --extra $$extra) -o requirements/$$extra.lock pyproject.toml; done
 
 docs: .venv/dev.done
