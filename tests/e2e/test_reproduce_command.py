@@ -101,7 +101,10 @@ def test_a_reproduction_that_was_stopped_goes_on_to_the_same_results(finished, t
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["fig3"], "'fig3' is not allowed: one of fig4, fig5, fig6, fig7, table4, all. Use all."),
+        (
+            ["fig3"],
+            "'fig3' is not allowed: one of fig4, fig5, fig6, fig7, table4, all. Did you mean fig",
+        ),
         (["--seeds", "0"], "seeds = 0 is not allowed: 1 to 100. Use 5, for example."),
         (["--seeds", "-2"], "seeds = -2 is not allowed: 1 to 100. Use 5, for example."),
         (["--jobs", "-1"], "jobs = -1 is not allowed: 0 or more. Use 0 for one per core."),

@@ -25,5 +25,6 @@ def not_found(module: str, missing: ModuleNotFoundError) -> BadInput:
     name = (missing.name or module).partition(".")[0]
     where = f"neither in {os.getcwd()} nor where this Python looks"
     fix = f"Run: pip install {PACKAGES[name]}" if name in PACKAGES else "Check its spelling"
-    needed = "" if name == module.partition(".")[0] else f", which {module} needs,"
-    return BadInput(f"module {name!r}{needed} is not found: {where}. {fix}, or change the folder.")
+    own = name == module.partition(".")[0]
+    what = f"module {module!r}" if own else f"module {name!r}, which {module} needs,"
+    return BadInput(f"{what} is not found: {where}. {fix}, or change the folder.")

@@ -14,7 +14,7 @@ from fmarl.federation.ledger import Ledger, MessageSizes, after_slot, bytes_sent
 from fmarl.federation.method import Method
 from fmarl.federation.method_file import describe_method, read_method
 from fmarl.federation.method_theory import expected_overheads, plan_of
-from fmarl.federation.missing_agents import without
+from fmarl.federation.missing_agents import of_those_who_learn, without
 from fmarl.federation.recipes import METHODS, MethodConfig, make_from_config
 
 
@@ -70,6 +70,9 @@ def test_an_agent_too_slow_for_any_update_is_left_out_of_m_by_one_rule():
     assert plan.num_agents == 2
     setting = Setting(num_agents=3, graph="complete", **words).plan()
     assert np.array_equal(setting.mixing, plan.mixing)
+    learners, mixing = of_those_who_learn(method.local_updates[0], method.mixing)
+    assert learners.tolist() == [3, 3]
+    np.testing.assert_allclose(mixing.sum(axis=-1), 1)
     again = read_method(json.loads(json.dumps(describe_method(method, 30, 3))))
     assert np.array_equal(again.counted, method.counted)
     assert again.averages == method.averages == "all"
