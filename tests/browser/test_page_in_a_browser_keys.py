@@ -7,6 +7,8 @@ from browser.recordings import TESTED
 from browser.viewer import OpenTab, Viewer
 from e2e.page import Page
 
+pytestmark = pytest.mark.long
+
 LAST_STEP = 299
 NAME = """(one) => one.id || one.getAttribute("popovertarget") || one.ariaLabel
   || (one.name && `${one.name} ${one.value}`) || one.innerText"""

@@ -17,6 +17,8 @@ from e2e.page import Page
 from fmarl.engine.run import begin
 from unit.engine.small_experiments import toy
 
+pytestmark = pytest.mark.long
+
 KILLED_RUN = Path(__file__).parents[1] / "e2e" / "killed_run.py"
 EPOCH = "least => Number(/epoch (\\d+) of/.exec(about.innerText)?.[1] ?? -1) >= least"
 
@@ -102,7 +104,6 @@ def test_a_failed_run_says_why(figure_eight: Page, open_tab: OpenTab):
     expect(viewer.page.locator("#notice")).to_have_text(f"a failed: {why}")
 
 
-@pytest.mark.long
 def test_a_run_resumed_after_a_kill_shows_nothing_twice(
     tmp_path: Path, serve: Serve, start: Start, open_tab: OpenTab
 ):
@@ -151,7 +152,6 @@ def test_a_run_deleted_while_it_is_watched_is_gone_and_what_was_seen_stays(
     viewer.wait_for_change("road", viewer.picture("road"))
 
 
-@pytest.mark.long
 def test_a_server_that_comes_back_is_heard_again_and_nothing_is_shown_twice(
     recorded: Path, serve: Serve, start: Start, open_tab: OpenTab
 ):

@@ -11,6 +11,8 @@ from playwright.sync_api import expect
 from browser.viewer import OpenTab, Serve, Viewer
 from e2e.page import Page
 
+pytestmark = pytest.mark.long
+
 FIRST_PAGE_BYTES = 200_000
 OUTSIDE = """() => [...document.querySelectorAll("section, section *, header *, nav *")]
   .filter((one) => one.checkVisibility() && !one.closest("[popover], #picker, #events-list, svg"))

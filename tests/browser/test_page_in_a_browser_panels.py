@@ -11,6 +11,8 @@ from browser.recordings import TESTED, counts_in, lines_of, mean_gradient_norm
 from browser.viewer import OpenTab, Viewer
 from e2e.page import Page
 
+pytestmark = pytest.mark.long
+
 CONSENSUS, DECAY = "consensus.seed-0", "decay"
 MESSAGES = """async ([run, before, line]) => {
   const { messagesBetween } = await import("/static/graph/messages.js");

@@ -13,11 +13,16 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks"
 MORE_WORDS = {"training.py": ["--peers"], "peers/fmarl_slots.py": ["bare"]}
 NEEDS_TORCH = {"peers/sb3_slots.py", "peers/rllib_slots.py"}
-SCRIPTS = sorted(
-    str(path.relative_to(FOLDER))
-    for path in FOLDER.rglob("*.py")
-    if 'if __name__ == "__main__"' in path.read_text()
-)
+SLOW = {"engines.py", "hierarchy.py", "moving_loss.py", "training.py"}
+"""Those that start Ray, or train; they run in `make test-long`."""
+SCRIPTS = [
+    pytest.param(script, marks=[pytest.mark.long] if script in SLOW else [])
+    for script in sorted(
+        str(path.relative_to(FOLDER))
+        for path in FOLDER.rglob("*.py")
+        if 'if __name__ == "__main__"' in path.read_text()
+    )
+]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

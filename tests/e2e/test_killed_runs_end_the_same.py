@@ -58,13 +58,10 @@ def _experiment(world: str, algorithm: str) -> Experiment:
 
 # One pair in every test run, all in the long one.
 USUAL = ("figure-eight", "ppo")
-PAIRS = [
-    pytest.param(world, word, marks=[] if (world, word) == USUAL else pytest.mark.long)
-    for world in WORLDS
-    for word in METHODS
-]
+PAIRS = [(world, word) for world in WORLDS for word in METHODS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("world", "algorithm"), PAIRS)
 def test_killed_at_five_points_a_run_ends_with_the_same_bits(world, algorithm, tmp_path):
     if world == "exact road":

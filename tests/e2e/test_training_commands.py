@@ -214,6 +214,7 @@ def test_bad_input_gets_one_line_and_nothing_is_made(words, line, fmarl_here, tm
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.long
 def test_a_run_that_can_not_go_on_says_why_by_its_exit_code(tmp_path, fmarl):
     wild = ["--learning-rate", "1e38", "--optimiser", "sgd", "--method", "independent"]
     words = [*TOY, *wild, "--max-bad-updates", "2", "--test-every", "0"]
@@ -226,6 +227,7 @@ def test_a_run_that_can_not_go_on_says_why_by_its_exit_code(tmp_path, fmarl):
     assert fmarl("resume", str(tmp_path / "wild")).returncode == 6
 
 
+@pytest.mark.long
 def test_a_path_that_can_not_be_a_run_is_refused_before_anything_starts(tmp_path, fmarl):
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/run")):

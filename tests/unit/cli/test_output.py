@@ -28,7 +28,7 @@ def set_width(monkeypatch):
     [
         ["bounds"],
         ["bounds", "--paper-table"],
-        ["bounds", "--truth"],
+        pytest.param(["bounds", "--truth"], marks=pytest.mark.long),
         ["topology", "paper-13"],
         ["world", "--about"],
         ["world", "merge", "--about"],

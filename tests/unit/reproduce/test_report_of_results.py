@@ -31,6 +31,7 @@ def report(tmp_path_factory) -> Path:
     return write_report(evidence(noise), ABOUT, tmp_path_factory.mktemp("report"))
 
 
+@pytest.mark.long
 def test_all_claims_figures_and_rows_are_on_the_page(report: Path):
     reader = _Words()
     reader.feed(report.read_text())
@@ -41,6 +42,7 @@ def test_all_claims_figures_and_rows_are_on_the_page(report: Path):
     assert len(re.findall(r'class="verdict', report.read_text())) > 28
 
 
+@pytest.mark.long
 def test_every_figure_is_there_as_png_and_pdf(report: Path):
     names = {path.name for path in (report.parent / "figures").iterdir()}
     assert names == {f"{name}.{kind}" for name in (*FIGURES, STEPS) for kind in ("png", "pdf")}
