@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 from fmarl.errors import BadInput
 
 try:
-    import numba
+    import numba as _numba
 except ImportError:  # everything can be imported, and run slowly, without it
-    numba = None
+    _numba = None
+numba: Any = _numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -5,7 +5,6 @@ from the same libm. `fmarl world figure-eight --certificate` is the large versio
 """
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,17 +51,19 @@ def side_by_side(policy: Policy, seed: int, steps: int, **options: Any) -> Pair:
         shown_equal = np.array_equal(sumo.reset(seed), exact.reset(seed))
         random, speeds_equal = np.random.default_rng(seed), True
         action = np.ones((sumo.spec.num_agents, 1), np.float32)
-        for time in count():
+        time = 0
+        while True:
             action = policy(random, time, action)
+            time += 1
             theirs, ours = sumo.step(action), exact.step(action)
             speeds_equal &= np.array_equal(sumo._speeds, exact._scene.road.vehicles.speed)
             shown_equal &= np.array_equal(theirs.observation, ours.observation)
             shown_equal &= np.array_equal(theirs.reward, ours.reward)
-            if theirs.over or ours.over or time + 1 == steps:
+            if theirs.over or ours.over or time == steps:
                 break
         frames = np.abs(sumo.frame() - exact.frame()).max()
     ends = bool(theirs.terminated.all()), bool(ours.terminated.all())
-    return Pair(time + 1, speeds_equal, shown_equal, ends, float(frames))
+    return Pair(time, speeds_equal, shown_equal, ends, float(frames))
 
 
 @pytest.mark.parametrize("policy", [full, at_random, held])
