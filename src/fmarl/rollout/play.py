@@ -29,12 +29,13 @@ from fmarl.rollout.batch import (
     shortened,
     stacked,
 )
-from fmarl.rollout.policy import Policy, bind, clipped, slot_noise
+from fmarl.rollout.policy import Policy, clipped, slot_noise
 from fmarl.rollout.protocol import WorldMaker, ready_reply, snapshot_of
 from fmarl.rollout.seeds import epoch_seed, sequence
+from fmarl.rollout.stretch import stretches
 from fmarl.user_code import failure_of
 from fmarl.wire import Message
-from fmarl.worlds.world import Step, World
+from fmarl.worlds.world import World
 
 
 @dataclass
@@ -112,21 +113,19 @@ def play_slot(
     """
     world, spec = player.world, player.world.spec
     noise = slot_noise(policy, spec, noise_generator(player.noise, slot), steps)
-    act = bind(policy, spec)
+    play = stretches(world, policy, noise)
     batch = empty_batch(spec, steps, player.snapshot.epoch, len(player.snapshot.actions))
     epoch, observation, pictures = batch.epoch, player.observation, []
-    for time in range(steps):
-        batch.observation[time] = observation  # before the step, for a world may reuse its arrays
-        batch.action[time] = action = act(observation, noise[time])
-        step = world.step(clipped(action, spec))
-        _write(batch, time, step)
-        observation = step.observation
+    time = 0
+    while time < steps:
+        played, step = play(batch, time, 1 if frames else steps - time, observation)
+        time, observation = time + played, step.observation
         if frames:
             pictures.append(_picture(world))
         if step.over:
-            batch.over[time] = True
+            batch.over[time - 1] = True
             if until_over:
-                batch = shortened(batch, time + 1)
+                batch = shortened(batch, time)
                 break
             epoch += 1
             observation = world.reset(epoch_seed(player.run_seed, player.index, epoch))
@@ -171,14 +170,6 @@ def answer(player: Player, request: Message) -> tuple[Player, Message]:
     snapshot = snapshot_of(request) or epoch_start(world.spec)
     player = restore(world, player.run_seed, player.index, snapshot, repeats=player.repeats)
     return player, ready_reply(world.spec, len(player.snapshot.actions))
-
-
-def _write(batch: Batch, time: int, step: Step) -> None:
-    batch.successor[time] = step.successor
-    batch.reward[time] = step.reward
-    batch.present[time] = step.present
-    batch.terminated[time] = step.terminated
-    batch.truncated[time] = step.truncated
 
 
 def _picture(world: World) -> np.ndarray:

@@ -57,6 +57,15 @@ class Step(NamedTuple):
     """The epoch is over for all: call `reset` before the next step."""
 
 
+class Networks(NamedTuple):
+    """One network per agent, stacked, for a world that plays with them by itself."""
+
+    weights: tuple[Float32[np.ndarray, "agent _ _"], ...]
+    """From inputs (second axis) to outputs (third), one array per layer."""
+    biases: tuple[Float32[np.ndarray, "agent _"], ...]
+    activation: str
+
+
 @runtime_checkable
 class World(Protocol):
     """A place to act in. Made by a function, used inside a `with`, closed on every path."""
@@ -90,3 +99,26 @@ class World(Protocol):
     def __enter__(self) -> "World": ...
 
     def __exit__(self, *problem: object) -> None: ...
+
+
+@runtime_checkable
+class PlaysNetworks(Protocol):
+    """A world that can also play many steps in one call, which is faster."""
+
+    def play_steps(
+        self,
+        networks: Networks,
+        noise: Float32[np.ndarray, "time agent action"],
+        observation: Float32[np.ndarray, "time agent observation"],
+        action: Float32[np.ndarray, "time agent action"],
+        successor: Float32[np.ndarray, "time agent observation"],
+        reward: Float32[np.ndarray, "time agent"],
+    ) -> tuple[int, Step]:
+        """Play as long as there is noise to add to the networks' outputs, or the epoch lasts.
+
+        Returns how many steps it were, and the last one. The first row of `observation` is what to
+        begin with; the other rows and arrays are filled in. With the same actions `step` leads to
+        the same bits; the actions themselves may differ in their last bits from those of
+        `rollout.policy`.
+        """
+        ...

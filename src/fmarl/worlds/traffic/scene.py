@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fmarl.worlds.traffic.car_following import STEP
-from fmarl.worlds.traffic.compiled import compiled, entry
+from fmarl.worlds.traffic.compiled import compiled
 from fmarl.worlds.traffic.lanes import NUM_LANES, next_vehicle
 from fmarl.worlds.traffic.records import RoadState
 from fmarl.worlds.traffic.road import step
@@ -59,26 +59,8 @@ class Scene(NamedTuple):
     humans: Any
 
 
-@entry
-def advance(scene: Scene, actions: Any, noise: Any, observation: Any) -> tuple[bool, float]:
-    """One step: whether somebody crashed, and the reward.
-
-    `actions` has a number per obeyed learner, so none if they are left alone; `noise` one per
-    vehicle, for Flow's drivers. `observation` is filled in.
-    """
-    crashed = _drive(scene, actions, noise)
-    observe(scene, observation)
-    return crashed, 0.0 if crashed else reward(scene)
-
-
-@entry
-def look(scene: Scene, observation: Any) -> None:
-    """Fill in what agents see now."""
-    observe(scene, observation)
-
-
 @compiled
-def _drive(scene: Scene, actions: Any, noise: Any) -> bool:
+def drive(scene: Scene, actions: Any, noise: Any) -> bool:
     """Command everybody, move the road, and count places on as FigureEightWorld does."""
     vehicles, places, setting = scene.road.vehicles, scene.places, scene.setting[0]
     for agent in range(len(actions)):
@@ -153,7 +135,7 @@ def observe(scene: Scene, observation: Any) -> None:
 
 
 @compiled
-def reward(scene: Scene) -> float:
+def reward_of(scene: Scene) -> float:
     """NAS, or Flow's desired velocity (`sumo.observations`)."""
     setting, vehicles = scene.setting[0], scene.road.vehicles
     count, target, total = len(vehicles), setting.target_speed, 0.0

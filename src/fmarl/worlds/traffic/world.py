@@ -1,13 +1,13 @@
 """Figure Eight on the exact road: the same world as on SUMO, without SUMO.
 
 Same options, starts, speed factors, observations, rewards and pictures as `FigureEightWorld`; only
-who moves the vehicles differs. What the rules do not cover is refused (`_refuse_uncovered`).
+who moves the vehicles differs. What the rules do not cover is refused (`refuse_uncovered`).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 
 from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
@@ -17,16 +17,31 @@ from fmarl.worlds.sumo.loop import Loop, random_starts
 from fmarl.worlds.sumo.roads.network import compiled_network, lane_limits, lane_shapes
 from fmarl.worlds.traffic.car_following import STEP
 from fmarl.worlds.traffic.compiled import require_compiler
+from fmarl.worlds.traffic.coverage import refuse_crowded, refuse_overlook, refuse_uncovered
 from fmarl.worlds.traffic.drivers import make_drivers, set_speed_factors, speed_factors
 from fmarl.worlds.traffic.lanes import MAJOR_CROSSING, NAMES, measured_lanes
 from fmarl.worlds.traffic.records import rows
 from fmarl.worlds.traffic.road import make_road, place
-from fmarl.worlds.traffic.scene import Scene, SceneSetting, advance, look
-from fmarl.worlds.world import Observation, Step
+from fmarl.worlds.traffic.scene import Scene, SceneSetting
+from fmarl.worlds.traffic.slot import CRASHED, NOT_A_NUMBER, play
+from fmarl.worlds.world import Networks, Observation, Step
 
-NO_ACTIONS = np.zeros(0)
-MODES = {0, 1, 31}
-"""Speed modes whose rules are covered."""
+NO_NETWORKS = Networks(
+    weights=(np.zeros((0, 0, 0), np.float32),) * 3,
+    biases=(np.zeros((0, 0), np.float32),) * 3,
+    activation="tanh",
+)
+"""As many layers as agents have by default, so that playing with those compiles nothing more."""
+
+
+class StretchRoom(NamedTuple):
+    """Room for what some steps give."""
+
+    noise: Float32[np.ndarray, "time agent action"]
+    observation: Float32[np.ndarray, "time agent observation"]
+    action: Float32[np.ndarray, "time agent action"]
+    successor: Float32[np.ndarray, "time agent observation"]
+    reward: Float32[np.ndarray, "time agent"]
 
 
 class ExactFigureEight(Closeable):
@@ -37,54 +52,106 @@ class ExactFigureEight(Closeable):
         check(options)
         network = compiled_network(options.road())
         lanes = measured_lanes(network)
-        _refuse_uncovered(options, float(lanes[MAJOR_CROSSING].length))
+        refuse_uncovered(options, float(lanes[MAJOR_CROSSING].length))
         self.options, self.spec = options, make_spec(options)
         self._loop, self._shapes = Loop.measure(network), lane_shapes(network)
         self._limit = lane_limits(network)[NAMES[0]]
         self._scene = _make_scene(options, self._loop, lanes)
         self._deviations = _deviations(options)
-        self._observation = np.zeros((self.spec.num_agents, observations.STATE_SIZE), np.float32)
+        self._given = _room_for(1, self.spec.num_agents)
         self._all = np.ones(self.spec.num_agents, dtype=bool)
         self._none = ~self._all
-        self._compile()
+        self._steps_left, self._random = 0, np.random.default_rng(0)
+        self._warm_up(0)  # compiles, for the first slot of a worker must not take that long
 
     def reset(self, seed: int) -> Observation:
         """Put all vehicles at their starts, at rest."""
         self._random = np.random.default_rng(seed)
         starts = random_starts(self._loop, self.options, self._random)
-        _refuse_crowded(starts, self._loop, self._scene.road.drivers)
+        refuse_crowded(starts, self._loop, self._scene.road.drivers)
         edges, metres = zip(*(self._loop.locate(float(start)) for start in starts), strict=True)
         # SUMO reads starts with six decimals.
         place(self._scene.road, np.array(edges) * 2, np.array([float(f"{m:.6f}") for m in metres]))
         factors = speed_factors(self._deviations, seed % 2**31)
         set_speed_factors(self._scene.road.drivers, self._limit, factors)
         self._scene.places[:], self._scene.commands[:] = starts / self._loop.length, -1.0
-        for _ in range(self.options.warm_up_steps):
-            crashed, _ = advance(self._scene, NO_ACTIONS, self._draw_noise(), self._observation)
-            require(not crashed, "a crash in the warm-up", "none", "Use simulator=sumo.")
+        self._warm_up(self.options.warm_up_steps)
         self._steps_left = self.options.epoch_steps
-        look(self._scene, self._observation)
-        return self._observation.copy()
+        return self._observe()
 
     def step(self, action: np.ndarray) -> Step:
         """Every learner accelerates or brakes; the rules move everybody."""
-        wanted = np.array(observations.clip_actions(action, self.spec.num_agents))
+        wanted = observations.clip_actions(action, self.spec.num_agents)
+        self._given.action[0, :, 0] = wanted
+        return self._play(NO_NETWORKS, False, *self._given)[1]
+
+    def play_steps(
+        self,
+        networks: Networks,
+        noise: np.ndarray,
+        observation: np.ndarray,
+        action: np.ndarray,
+        successor: np.ndarray,
+        reward: np.ndarray,
+    ) -> tuple[int, Step]:
+        """Many steps in one compiled call (`PlaysNetworks`)."""
+        return self._play(networks, True, noise, observation, action, successor, reward)
+
+    def _play(
+        self,
+        networks: Networks,
+        acts: bool,
+        noise: np.ndarray,
+        observation: np.ndarray,
+        action: np.ndarray,
+        successor: np.ndarray,
+        reward: np.ndarray,
+    ) -> tuple[int, Step]:
         if self._steps_left <= 0:
             raise BadInput("a step after the end of an epoch is not allowed: reset first.")
-        obeyed = wanted if self.options.controlled else NO_ACTIONS
-        crashed, reward = advance(self._scene, obeyed, self._draw_noise(), self._observation)
-        _refuse_overlook(self._scene)
-        self._steps_left = 0 if crashed else self._steps_left - 1
-        observation = self._observation.copy()
+        most, (weights, biases, activation) = min(len(noise), self._steps_left), networks
+        played, ended = play(
+            self._scene, self.options.controlled, weights, biases, activation == "tanh", acts,
+            noise[:most], self._draw_noise(most), observation, action, successor, reward,
+        )  # fmt: skip
+        if ended == NOT_A_NUMBER:
+            observations.clip_actions(action[played], self.spec.num_agents)  # says which one
+        refuse_overlook(self._scene.road)
+        self._steps_left = 0 if ended == CRASHED else self._steps_left - played
+        seen, earned = successor[played - 1].copy(), reward[played - 1].copy()
+        return played, self._step_of(seen, earned, ended == CRASHED)
+
+    def _step_of(self, observation: Observation, reward: np.ndarray, crashed: bool) -> Step:
+        over = self._steps_left == 0
         return Step(
             observation=observation,
             successor=observation,
-            reward=np.full(self.spec.num_agents, reward, np.float32),
+            reward=reward,
             present=self._all,
             terminated=self._all if crashed else self._none,
-            truncated=self._all if self._steps_left == 0 and not crashed else self._none,
-            over=self._steps_left == 0,
+            truncated=self._all if over and not crashed else self._none,
+            over=over,
         )
+
+    def _observe(self) -> Observation:
+        """What agents see before the first step."""
+        scene, per_limit = self._scene, 1 / self.options.speed_limit
+        speeds = scene.road.vehicles.speed * per_limit
+        neighbours = observations.loop_neighbours(len(speeds), scene.learners.tolist())
+        if self.options.state == "relative":
+            length = self.options.learner_type.length / self._loop.length
+            return observations.relative_state(scene.places, speeds, neighbours, length)
+        columns = observations.absolute_columns(neighbours, len(speeds))
+        return observations.absolute_state(scene.places, speeds, columns)
+
+    def _warm_up(self, steps: int) -> None:
+        """Let the road drive alone; learners are not commanded."""
+        room, (weights, biases, _) = _room_for(steps, self.spec.num_agents), NO_NETWORKS
+        _, ended = play(
+            self._scene, False, weights, biases, True, False,
+            room.noise, self._draw_noise(steps), *room[1:],
+        )  # fmt: skip
+        require(ended != CRASHED, "a crash in the warm-up", "none", "Use simulator=sumo.")
 
     def frame(self) -> Float32[np.ndarray, "thing 3"]:
         """Place and speed of every vehicle, learners first."""
@@ -94,20 +161,12 @@ class ExactFigureEight(Closeable):
     def close(self) -> None:
         self._steps_left = 0
 
-    def _compile(self) -> None:
-        """While a worker starts, which may take longer than a slot."""
-        self._random = np.random.default_rng(0)
-        place(self._scene.road, np.zeros(self.options.num_vehicles, int), np.zeros(1))
-        advance(self._scene, NO_ACTIONS, self._draw_noise(), self._observation)
-        look(self._scene, self._observation)
-        self._steps_left = 0
-
-    def _draw_noise(self) -> np.ndarray:
-        """Of Flow's drivers in this step: the draws of `FigureEightWorld`."""
+    def _draw_noise(self, steps: int = 1) -> Float[np.ndarray, "time vehicle"]:
+        """Of Flow's drivers in the next steps: the draws of `FigureEightWorld`."""
         driver = self.options.human_driver
         if driver is None:
-            return NO_ACTIONS
-        return self._random.normal(0.0, driver.noise, self.options.num_vehicles)
+            return np.zeros((steps, 0))
+        return self._random.normal(0.0, driver.noise, (steps, self.options.num_vehicles))
 
     def _drawn(self, vehicle: Any) -> tuple[float, float, float]:
         """MSLane::geometryPositionAtOffset."""
@@ -116,6 +175,17 @@ class ExactFigureEight(Closeable):
         at = vehicle.position * lane.scale
         x, y = (float(np.interp(at, passed, column)) for column in shape.T)
         return x, y, float(vehicle.speed)
+
+
+def _room_for(steps: int, agents: int) -> StretchRoom:
+    seen = (steps, agents, observations.STATE_SIZE)
+    return StretchRoom(
+        noise=np.zeros((steps, agents, 1), np.float32),
+        observation=np.zeros(seen, np.float32),
+        action=np.zeros((steps, agents, 1), np.float32),
+        successor=np.zeros(seen, np.float32),
+        reward=np.zeros((steps, agents), np.float32),
+    )
 
 
 def _make_scene(options: FigureEight, loop: Loop, lanes: Any) -> Scene:
@@ -158,45 +228,3 @@ def _deviations(options: FigureEight) -> np.ndarray:
         for number in range(options.num_vehicles)
     )
     return np.array([float(f"{kind.speed_deviation:g}") for kind in types])
-
-
-def _refuse_uncovered(options: FigureEight, crossing: float) -> None:
-    """One line for the first option that only SUMO itself keeps."""
-    for holds, what, allowed in _coverage(options, crossing):
-        require(holds, f"{what} with simulator = exact", allowed, "Use simulator=sumo.")
-
-
-def _coverage(options: FigureEight, crossing: float) -> list[tuple[bool, str, str]]:
-    """What the rules cover: whether it holds, the option, what is allowed."""
-    types = (options.learner_type, options.human_type)
-    modes = {options.human_speed_mode}
-    modes |= {options.learner_speed_mode} if options.controlled else set()
-    models, lengths = {one.car_following for one in types}, [one.length for one in types]
-    return [
-        (not options.renews_routes, "renews_routes = true", "false"),
-        (options.step_seconds == STEP, f"step_seconds = {options.step_seconds}", f"{STEP}"),
-        (models == {"IDM"}, f"car_following = {', '.join(sorted(models))}", "IDM"),
-        (max(lengths) < crossing, f"length = {max(lengths)}", f"less than {crossing} m"),
-        (modes <= MODES, f"speed mode {max(modes - MODES, default=0)}", f"one of {sorted(MODES)}"),
-    ]
-
-
-def _refuse_crowded(starts: np.ndarray, loop: Loop, drivers: Any) -> None:
-    """SUMO holds a vehicle back that would start too close behind another one."""
-    ways = (np.roll(starts, -1) - starts) % loop.length
-    have_room = (ways >= np.roll(drivers.length, -1) + drivers.min_gap).all()
-    in_order = ways.sum() < 1.5 * loop.length  # who starts behind the next one has a whole lap
-    require(
-        bool(have_room and in_order),
-        "a start too close to the next one",
-        "room for length and min_gap",
-        "Use fewer vehicles or less start_jitter.",
-    )
-
-
-def _refuse_overlook(scene: Scene) -> None:
-    if scene.road.clock[1]:
-        raise BadInput(
-            "a vehicle that looks ahead around the whole loop is not covered by simulator = exact. "
-            "Use simulator=sumo, or a lower speed_limit."
-        )

@@ -1,0 +1,57 @@
+"""What the exact road does not cover: refused in one line that names the simulator that does."""
+
+from typing import Any
+
+import numpy as np
+
+from fmarl.errors import BadInput, require
+from fmarl.worlds.sumo.figure_eight import FigureEight
+from fmarl.worlds.sumo.loop import Loop
+from fmarl.worlds.traffic.car_following import STEP
+from fmarl.worlds.traffic.records import RoadState
+
+MODES = {0, 1, 31}
+"""Speed modes whose rules are covered."""
+
+
+def refuse_uncovered(options: FigureEight, crossing: float) -> None:
+    """One line for the first option that only SUMO itself keeps."""
+    for holds, what, allowed in _coverage(options, crossing):
+        require(holds, f"{what} with simulator = exact", allowed, "Use simulator=sumo.")
+
+
+def _coverage(options: FigureEight, crossing: float) -> list[tuple[bool, str, str]]:
+    """What the rules cover: whether it holds, the option, what is allowed."""
+    types = (options.learner_type, options.human_type)
+    modes = {options.human_speed_mode}
+    modes |= {options.learner_speed_mode} if options.controlled else set()
+    models, lengths = {one.car_following for one in types}, [one.length for one in types]
+    return [
+        (not options.renews_routes, "renews_routes = true", "false"),
+        (options.step_seconds == STEP, f"step_seconds = {options.step_seconds}", f"{STEP}"),
+        (models == {"IDM"}, f"car_following = {', '.join(sorted(models))}", "IDM"),
+        (max(lengths) < crossing, f"length = {max(lengths)}", f"less than {crossing} m"),
+        (modes <= MODES, f"speed mode {max(modes - MODES, default=0)}", f"one of {sorted(MODES)}"),
+    ]
+
+
+def refuse_crowded(starts: np.ndarray, loop: Loop, drivers: Any) -> None:
+    """SUMO holds a vehicle back that would start too close behind another one."""
+    ways = (np.roll(starts, -1) - starts) % loop.length
+    have_room = (ways >= np.roll(drivers.length, -1) + drivers.min_gap).all()
+    in_order = ways.sum() < 1.5 * loop.length  # who starts behind the next one has a whole lap
+    require(
+        bool(have_room and in_order),
+        "a start too close to the next one",
+        "room for length and min_gap",
+        "Use fewer vehicles or less start_jitter.",
+    )
+
+
+def refuse_overlook(road: RoadState) -> None:
+    """One line if a vehicle has looked ahead around the whole loop, and not seen enough."""
+    if road.clock[1]:
+        raise BadInput(
+            "a vehicle that looks ahead around the whole loop is not covered by simulator = exact. "
+            "Use simulator=sumo, or a lower speed_limit."
+        )
