@@ -29,7 +29,8 @@ def evaluate_run(
 ) -> Evaluation:
     """Test the parameters of a run's newest checkpoint on epochs that derive from a seed."""
     saved = read_checkpoint(folder, read_run(folder)["run_id"])
-    with children_named(str(folder)), Evaluator(experiment.maker, seed, repetitions) as evaluator:
+    maker = experiment.test_maker
+    with children_named(str(folder)), Evaluator(maker, seed, repetitions) as evaluator:
         policy = saved_policy(saved, experiment, evaluator.pool.specs[0])
         return evaluator.evaluate(policy, frames=frames, played=played)
 

@@ -76,6 +76,9 @@ class Experiment:
     """Epochs between two tests; 0 for none."""
     test_repetitions: int = 5
     """Epochs played in a test, without chance in the actions."""
+    test_on: str = ""
+    """figure-eight: the simulator of tests, sumo or exact, such as sumo for what is trained with
+    simulator=exact; empty for the same."""
     baseline: bool = True
     """On roads: before anything is learned, let SUMO drive the test epochs, to compare with."""
     sample_slots: int = 8
@@ -95,6 +98,13 @@ class Experiment:
             raise BadInput("method given is for Python: fmarl.train(experiment, method=METHOD).")
         if not self.method_record:
             require_method(self.together.method)
+        if self.test_on:
+            require(
+                self.test_on in ("sumo", "exact") and self.world == "figure-eight",
+                f"test_on = {self.test_on!r:.20} in {self.world}",
+                "sumo or exact, in figure-eight",
+                "Leave it out.",
+            )
         for changes in (self.set, self.set_algorithm, self.together.set_method):
             parse_changes(changes)
         _refuse_unused(self)
@@ -104,6 +114,12 @@ class Experiment:
         """How workers make the world."""
         options = parse_changes(self.set)
         return WorldMaker(self.world, options, WORLD_FACTORY, self.resume_promise)
+
+    @property
+    def test_maker(self) -> WorldMaker:
+        """How the worlds of tests are made."""
+        maker, simulator = self.maker, {"simulator": self.test_on} if self.test_on else {}
+        return maker._replace(options={**maker.options, **simulator})
 
     def updates_per_epoch(self, spec: WorldSpec) -> int:
         """T / P: slots in an epoch."""
@@ -163,7 +179,8 @@ def describe_experiment(experiment: Experiment) -> dict[str, Any]:
     They are all defaults, and a later version with other defaults must still read it.
     """
     unused = [word for word in ALGORITHMS if word != experiment.algorithm]
-    unused += [name for name in ("set_algorithm", "method_record") if not getattr(experiment, name)]
+    later = ("set_algorithm", "method_record", "test_on")  # as before there were these settings
+    unused += [name for name in later if not getattr(experiment, name)]
     if experiment.resume_promise:  # as before there was this setting
         unused.append("resume_promise")
     plain = to_plain(experiment)

@@ -27,7 +27,8 @@ class RunTests:
         self._samples: Transitions | None = None
         if experiment.samples:
             self._samples = read_samples(Path(experiment.samples), spec, method.num_agents)
-        self._evaluator = Evaluator(experiment.maker, experiment.seed, experiment.test_repetitions)
+        maker, repetitions = experiment.test_maker, experiment.test_repetitions
+        self._evaluator = Evaluator(maker, experiment.seed, repetitions)
 
     @property
     def measures_norms(self) -> bool:
@@ -53,7 +54,7 @@ class RunTests:
         experiment = self._experiment
         if not experiment.baseline or experiment.world not in ROADS:
             return None
-        maker = experiment.maker
+        maker = experiment.test_maker
         alone = maker._replace(options={**maker.options, "controlled": False})
         with Evaluator(alone, experiment.seed, experiment.test_repetitions) as evaluator:
             return evaluator.evaluate(Policy("random"))
