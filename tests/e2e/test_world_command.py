@@ -84,3 +84,10 @@ def test_bad_input_gets_one_line_and_exit_code_2(fmarl, words, named):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1, done.stderr
     assert named in done.stderr
+
+
+@pytest.mark.parametrize("words", [("merge",), ("figure-eight", "--set", "radius=40")])
+def test_a_certificate_is_for_the_presets_of_the_figure_eight(fmarl_here, words):
+    done = fmarl_here("world", *words, "--certificate")
+    assert done.returncode == 2
+    assert "fmarl world figure-eight --certificate" in " ".join(done.stderr.split())

@@ -9,6 +9,7 @@ import numpy as np
 import tyro
 from rich.progress import track
 
+from fmarl.cli.certificate import show_certificate
 from fmarl.cli.output import Flag, console, paragraphs, print_json, print_table, print_text, show
 from fmarl.errors import BadInput, require
 from fmarl.records.frames import write_frames
@@ -41,6 +42,9 @@ class WorldCommand:
     """Record where every vehicle was in the last epoch to this file (.npz)."""
     plot: Path | None = None
     """Draw the road and its vehicles to this file (.png, .pdf or .svg)."""
+    certificate: Flag = False
+    """figure-eight: play SUMO and the exact road (simulator=exact) side by side, and print how far
+    they agree."""
     about: Flag = False
     """Print the world's manual, and nothing else."""
     json: Flag = False
@@ -55,6 +59,8 @@ class WorldCommand:
         require(fits, f"epochs = {self.epochs}", most, "Use --epochs 5.")
         seeds = f"0 <= seed <= {MAX_RUN_SEED}"
         require(0 <= self.seed <= MAX_RUN_SEED, f"seed = {self.seed}", seeds, "Use --seed 0.")
+        if self.certificate:
+            return show_certificate(self.world, self.set, self._range(), json=self.json)
         # What their code raises here, where no worker runs it, is told as a worker would.
         with own_code(f"world {self.world}"), make_world(self.world, **self._options()) as world:
             results = [self._play(world, seed) for seed in self._seeds()]
@@ -74,8 +80,11 @@ class WorldCommand:
         )
         return {"controlled": False, **options}
 
+    def _range(self) -> range:
+        return range(self.seed, self.seed + self.epochs)
+
     def _seeds(self) -> Any:
-        seeds = range(self.seed, self.seed + self.epochs)
+        seeds = self._range()
         quiet = self.json or not console().is_terminal
         return seeds if quiet else track(seeds, "playing", console=console(), transient=True)
 

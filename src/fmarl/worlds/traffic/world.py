@@ -7,7 +7,7 @@ who moves the vehicles differs. What the rules do not cover is refused (`refuse_
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float32, Int
 
 from fmarl.closeable import Closeable
 from fmarl.errors import BadInput, require
@@ -157,6 +157,25 @@ class ExactFigureEight(Closeable):
         """Place and speed of every vehicle, learners first."""
         vehicles, (learners, humans) = self._scene.road.vehicles, self._scene[-2:]
         return np.array([self._drawn(vehicles[i]) for i in (*learners, *humans)], np.float32)
+
+    @property
+    def speeds(self) -> Float[np.ndarray, " vehicle"]:
+        """Of all vehicles, in metres per second."""
+        return self._scene.road.vehicles.speed.copy()
+
+    @property
+    def lanes(self) -> Int[np.ndarray, " vehicle"]:
+        """On which lane of the loop every vehicle's front is (`lanes.py`)."""
+        return self._scene.road.vehicles.lane.copy()
+
+    @property
+    def places(self) -> Float[np.ndarray, " vehicle"]:
+        """Where on the loop all vehicles are, as share of its length."""
+        return self._scene.places.copy()
+
+    @property
+    def loop_length(self) -> float:
+        return self._loop.length
 
     def close(self) -> None:
         self._steps_left = 0

@@ -85,6 +85,7 @@ def test_an_epoch_has_the_bits_of_sumo(preset, policy):
         {"human_type": {"length": 7.5, "min_gap": 1.0, "decel": 3.0}},
         {"learner_type": {"headway_seconds": 1.6, "accel": 2.2, "speed_deviation": 0.0}},
         {"learner_speed_mode": 31},
+        {"learner_speed_mode": 7, "max_accel": 5.0},
         {"human_speed_mode": 1, "start_jitter": 3.0},
         {"state": "relative", "reward": "desired_velocity"},
     ],
@@ -97,9 +98,14 @@ def test_options_change_both_roads_alike(options):
     assert found.frames_apart < 1e-4
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_crash_happens_in_the_same_step_with_the_same_bits(seed):
-    found = side_by_side(full, seed, 1500, learner_speed_mode=0, max_accel=3.0)
+REAR_END = {"learner_speed_mode": 0, "max_accel": 3.0}
+ON_THE_CROSSING = {"learner_speed_mode": 33, "human_speed_mode": 33}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("options", [REAR_END, ON_THE_CROSSING], ids=["rear end", "crossing"])
+def test_a_crash_happens_in_the_same_step_with_the_same_bits(options, seed):
+    found = side_by_side(full, seed, 1500, **options)
     assert found.steps < 1500
     assert found.ends == (True, True)
     assert found.speeds_equal

@@ -72,8 +72,8 @@ def test_speed_factors_are_normal_and_cut_off():
         ({"step_seconds": 0.2}, "step_seconds = 0.2"),
         ({"human_type": {"car_following": "Krauss"}}, "car_following = IDM, Krauss"),
         ({"human_type": {"length": 9.4}}, "length = 9.4"),
-        ({"learner_speed_mode": 7}, "speed mode 7"),
-        ({"human_speed_mode": 33}, "speed mode 33"),
+        ({"learner_speed_mode": 9}, "speed mode 9"),
+        ({"human_speed_mode": 64}, "speed mode 64"),
     ],
 )
 def test_what_only_sumo_keeps_is_refused_in_one_line_that_says_so(options, named):
