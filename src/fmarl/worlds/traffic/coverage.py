@@ -8,10 +8,15 @@ from fmarl.errors import BadInput, require
 from fmarl.worlds.sumo.figure_eight import FigureEight
 from fmarl.worlds.sumo.loop import Loop
 from fmarl.worlds.traffic.car_following import STEP
+from fmarl.worlds.traffic.lanes import MAJOR_CROSSING, MINOR_CROSSING
 from fmarl.worlds.traffic.records import RoadState
 
 MODES = [mode for mode in range(64) if bool(mode & 8) == bool(mode & 16)]
 """Speed modes whose rules are covered: right of way and red lights are kept together or not."""
+
+
+USUAL_LENGTH, USUAL_JITTER = 5.0, 0.5
+"""Metres up to which SUMO was seen to take starts on both lanes of the crossing as they are."""
 
 
 def refuse_uncovered(options: FigureEight, crossing: float) -> None:
@@ -50,6 +55,19 @@ def refuse_crowded(starts: np.ndarray, loop: Loop, drivers: Any) -> None:
         "a start too close to the next one",
         "room for length and min_gap",
         "Use fewer vehicles or less start_jitter.",
+    )
+
+
+def refuse_occupied_crossing(vehicles: Any, drivers: Any, start_jitter: float) -> None:
+    """SUMO may hold a vehicle back, or counts no crash, if both lanes are taken at the start."""
+    lanes = set(vehicles.lane[vehicles.position < drivers.length].tolist())
+    both = {MAJOR_CROSSING + 1, MINOR_CROSSING + 1} <= lanes
+    usual = float(drivers.length.max()) <= USUAL_LENGTH and start_jitter <= USUAL_JITTER
+    require(
+        usual or not both,
+        "a start on both lanes of the crossing with simulator = exact",
+        f"that with length <= {USUAL_LENGTH} and start_jitter <= {USUAL_JITTER} only",
+        "Use simulator=sumo, or another num_vehicles.",
     )
 
 

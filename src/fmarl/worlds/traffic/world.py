@@ -17,7 +17,12 @@ from fmarl.worlds.sumo.loop import Loop, random_starts
 from fmarl.worlds.sumo.roads.network import compiled_network, lane_limits, lane_shapes
 from fmarl.worlds.traffic.car_following import STEP
 from fmarl.worlds.traffic.compiled import require_compiler
-from fmarl.worlds.traffic.coverage import refuse_crowded, refuse_overlook, refuse_uncovered
+from fmarl.worlds.traffic.coverage import (
+    refuse_crowded,
+    refuse_occupied_crossing,
+    refuse_overlook,
+    refuse_uncovered,
+)
 from fmarl.worlds.traffic.drivers import make_drivers, set_speed_factors, speed_factors
 from fmarl.worlds.traffic.lanes import MAJOR_CROSSING, NAMES, measured_lanes
 from fmarl.worlds.traffic.records import rows
@@ -72,6 +77,8 @@ class ExactFigureEight(Closeable):
         edges, metres = zip(*(self._loop.locate(float(start)) for start in starts), strict=True)
         # SUMO reads starts with six decimals.
         place(self._scene.road, np.array(edges) * 2, np.array([float(f"{m:.6f}") for m in metres]))
+        road, jitter = self._scene.road, self.options.start_jitter
+        refuse_occupied_crossing(road.vehicles, road.drivers, jitter)
         factors = speed_factors(self._deviations, seed % 2**31)
         set_speed_factors(self._scene.road.drivers, self._limit, factors)
         self._scene.places[:], self._scene.commands[:] = starts / self._loop.length, -1.0

@@ -88,6 +88,14 @@ def test_starts_on_top_of_each_other_are_refused():
         world.reset(0)
 
 
+def test_starts_of_long_vehicles_on_both_lanes_of_the_crossing_are_refused():
+    crowded = make(num_vehicles=20, human_type={"length": 7.0})
+    with crowded, pytest.raises(BadInput, match="both lanes of the crossing"):
+        crowded.reset(0)
+    with make(num_vehicles=20) as world:
+        world.reset(0)
+
+
 def test_actions_of_learners_that_are_left_alone_change_nothing():
     with make(controlled=False) as world:
         seen = []
