@@ -168,5 +168,6 @@ def _assert_ended_without(
     said, complaint = run.communicate()
     assert (run.returncode, complaint) == (0, ""), said
     absent = absences(read_lines(RunFolder(folder).events).records)
-    assert gone and set().union(*absent.values()) == gone
+    # Who had uploaded when its host went misses nothing.
+    assert gone and set().union(*absent.values()) <= gone
     assert resume(folder).digest == in_one_process(alone, TOY, absent).digest
