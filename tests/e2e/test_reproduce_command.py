@@ -68,10 +68,11 @@ def test_a_report_can_be_made_again_elsewhere_with_the_same_bytes(finished, fmar
 def test_verdicts_of_other_results_stand_beside_those_of_the_first(finished, fmarl, tmp_path):
     folder, _ = finished
     shutil.copytree(folder, tmp_path / "other")
-    done = fmarl("report", str(folder), str(tmp_path / "other"), "--out", str(tmp_path), "--json")
+    out = tmp_path / "report"
+    done = fmarl("report", str(folder), str(tmp_path / "other"), "--out", str(out), "--json")
     assert done.returncode == 0
     assert all(one["other"] == one["fixed"] for one in json.loads(done.stdout)["claims"])
-    assert "Do claims depend on our choices?" in (tmp_path / "report.html").read_text()
+    assert "Do claims depend on our choices?" in (out / "report.html").read_text()
     again = fmarl("report", str(folder), str(folder))
     assert (again.returncode, "Rename one" in again.stderr) == (2, True)
 
